@@ -10,7 +10,7 @@ mod cases;
 mod simulator;
 mod toml;
 
-use cases::{CASES, Case, FROM_LOADS, FromLoads};
+use cases::{CASES, Case, FROM_LOADS, FromLoads, OF_STEPS};
 
 use crate::costs::COSTS;
 use crate::curves::number;
@@ -61,15 +61,41 @@ fn subjects(setup: &Setup) -> Vec<Subject> {
 }
 
 fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
+    let specs = specs(setup, &CASES.each_ref(), &subjects(setup), setup.repeats(5));
+    Plan { specs, later_s: 0.0 }
+}
+
+/// Of these cases, and of what is timed by itself.
+fn specs(setup: &Setup, cases: &[&Case], subjects: &[Subject], repeats: u32) -> Vec<Spec> {
     let idler: Subject = IDLER.parse().expect("a floor");
-    let once = CASES.iter().flat_map(|case| {
-        let specs = subjects(setup).into_iter().map(|of| spec(setup, case, &of));
+    let of_case = |case: &&Case| {
+        let specs = subjects.iter().map(|of| spec(setup, case, of));
         specs.collect::<Vec<_>>()
-    });
+    };
     let costs = Spec { profile: Some(Kind::Costs), ..spec(setup, &CASES[0], &idler) };
-    let once: Vec<Spec> = once.chain([costs]).collect();
+    let once: Vec<Spec> = cases.iter().flat_map(of_case).chain([costs]).collect();
     let again = |repeat| once.iter().map(move |spec| Spec { repeat, ..spec.clone() });
-    Plan { specs: (0..setup.repeats(5)).flat_map(again).collect(), later_s: 0.0 }
+    (0..repeats).flat_map(again).collect()
+}
+
+/// What is to be measured before [`steps`] are known of these, by their names.
+pub(super) fn for_steps(setup: &Setup, names: &[&str], repeats: u32) -> Vec<Spec> {
+    let subjects: Vec<Subject> = names.iter().map(|name| plain(name)).collect();
+    specs(setup, &OF_STEPS, &subjects, repeats)
+}
+
+/// What each step of a request takes of that architecture, by the simulator's names and in its
+/// units; `None`: not all of them were measured.
+pub(super) fn steps(
+    setup: &Setup,
+    known: &Known<'_>,
+    name: &str,
+) -> Option<Vec<(&'static str, f64)>> {
+    simulator::steps(&measured(setup, known, &[plain(name)]), name)
+}
+
+fn plain(name: &str) -> Subject {
+    Subject { name: name.into(), knobs: BTreeMap::new() }
 }
 
 /// The server is to be asked without a pause, and one processor of clients cannot do that to a
@@ -99,10 +125,10 @@ fn spec(setup: &Setup, case: &Case, of: &Subject) -> Spec {
 }
 
 /// All that is known, in the order of a request; then architecture by architecture.
-fn parameters(setup: &Setup, known: &Known<'_>) -> Vec<Parameter> {
+fn measured(setup: &Setup, known: &Known<'_>, subjects: &[Subject]) -> Vec<Parameter> {
     let mut all = timed(known);
-    for of in subjects(setup) {
-        all.extend(FROM_LOADS.iter().filter_map(|row| of_loads(setup, known, &of, row)));
+    for of in subjects {
+        all.extend(FROM_LOADS.iter().filter_map(|row| of_loads(setup, known, of, row)));
     }
     all
 }
@@ -170,7 +196,7 @@ fn difference(
 }
 
 fn sections(setup: &Setup, known: &Known<'_>) -> Vec<Section> {
-    let parameters = parameters(setup, known);
+    let parameters = measured(setup, known, &subjects(setup));
     let row = |of: &Parameter| {
         let (told, count) = match &of.value {
             Ok(Spread { median, range: (low, high), count, .. }) => (

@@ -6,11 +6,15 @@
 //!
 //! What the simulator has to know is measured in the same run, at points that judge nothing: what
 //! a reply takes of a server at a fifth and at seven tenths of its capacity. Of these two
-//! parameters are made ([`crate::fitted`]). Simulated and judged is what it does at a half and at
-//! nine tenths, and how much it can do, which lies beyond all that the parameters are made of.
+//! parameters are made ([`crate::fitted`]). Another way has nothing made of anything: each step is
+//! measured by itself. Simulated and judged in both is what the server does at a half and at nine
+//! tenths, and how much it can do, which lies beyond all that parameters are made of.
 
+mod reference;
 mod specs;
+mod told;
 mod verdicts;
+mod ways;
 
 use sim::models::Model;
 
@@ -73,7 +77,7 @@ impl Validation {
     /// what is simulated.
     fn plan(&self, setup: &Setup, known: &Known<'_>) -> Plan {
         let subjects = subjects(setup);
-        let busy = self.all_busy(setup, &subjects);
+        let busy = [self.steps(setup, &subjects), self.all_busy(setup, &subjects)].concat();
         if !are_over(known, &busy) {
             let others_s = self.others_s(setup, subjects.len());
             return Plan { specs: busy, later_s: others_s };
@@ -95,12 +99,16 @@ impl Validation {
         let subjects = subjects(setup);
         let rows: Vec<Row> = subjects.iter().flat_map(|of| self.rows(setup, known, of)).collect();
         let title = format!("Simulated and measured: {}", self.title);
-        Section {
+        let own = [verdicts::table(&rows), self.parameters(setup, known, &subjects)];
+        let steps = self.by_steps_told(setup, known, &subjects);
+        let mut section = Section {
             question: question(),
             answer: self.answer(setup, known, &subjects, &rows),
-            tables: vec![verdicts::table(&rows), self.parameters(setup, known, &subjects)],
+            tables: own.into_iter().chain(steps).collect(),
             ..frame::section(experiment, title, known, &subjects)
-        }
+        };
+        section.excluded.extend(self.steps_in_vain(setup, known, &subjects));
+        section
     }
 }
 
@@ -124,11 +132,25 @@ fn question() -> Vec<String> {
          of these, receive and wake. What a client waits for at 0.2 of the capacity, beyond its \
          server's work, is the round trip; a switch and a hand-over are timed by themselves (weir \
          lab cost).",
+        "The other way fits nothing. Each step is measured by itself, as weir lab run parameters \
+         does it, in this run: what the kernel does in one call is timed (weir lab cost), and what \
+         else a request takes is the difference of two loads in a closed loop, of which none \
+         judges: a request of a kept file, less its bytes, its switches and its looks (receive); \
+         each KiB more (transmit); a connection more, less its end and its switches (accept, \
+         close); a file that is opened for its reply, less its switches and hand-overs (path-miss, \
+         its name's lookup included, so that path-translation is not added to it; of AMPED it is \
+         its helper's); a request more where the server sleeps (wake). A request is then receive, \
+         path-miss and transmit, beside two looks; where it has a connection of its own accept and \
+         close as well; and the simulator adds wakes, switches, hand-overs and calls for events as \
+         they come about in it.",
         "Then the simulator says what the server does at 0.5 and 0.9 of its measured capacity: \
          replies, what each takes, and how long half of the clients wait; and how much it can do, \
          which is beyond what the parameters are made of. New clients come by chance (Poisson), \
          there and here. Replies are told by the clients at a rate that is below the capacity, so \
          that a yes there says little.",
+        "Where clients are at their limit before their server is, no capacity is found. All shares \
+         are then of the highest rate that they could ask for and that was answered, and the page \
+         says so.",
     ];
     ways.map(String::from).into()
 }

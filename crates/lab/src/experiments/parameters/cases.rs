@@ -54,9 +54,12 @@ const ASKED: Case = Case {
     ..KEPT
 };
 
+/// Many files: whoever asks for what another one's helper opens already has it opened for nothing.
 const UNCACHED: Case = Case {
     name: "uncached",
-    is: "as kept, where nothing is kept and each request opens its file (cache-mb=0)",
+    is: "as kept, of 2,000 files in turn of which nothing is kept, so that each request opens its \
+         own (cache-mb=0)",
+    flags: &[("bytes", "1024"), ("keeps", "client"), ("copies", "2000")],
     knobs: &[("cache-mb", "0")],
     ..KEPT
 };
@@ -91,6 +94,10 @@ const ONE_FILE: Case = Case {
 pub(super) const CASES: [Case; 9] =
     [KEPT, EACH, SELDOM, LARGE, ASKED, UNCACHED, IDLE, MANY_FILES, ONE_FILE];
 
+/// Those of which the steps of a simulated request are made; the others are of memory, and of
+/// servers that look whether a file is the same.
+pub(super) const OF_STEPS: [&Case; 5] = [&KEPT, &EACH, &SELDOM, &LARGE, &UNCACHED];
+
 /// So many clients keep a server busy, and wait for it rather than it for them.
 const CLIENTS: u32 = 16;
 
@@ -108,7 +115,7 @@ pub(super) struct FromLoads {
 }
 
 /// All of them; times are for each reply.
-pub(super) const FROM_LOADS: [FromLoads; 12] = [
+pub(super) const FROM_LOADS: [FromLoads; 15] = [
     row("request", "us", "a request of a file that is in memory, and its reply", &KEPT),
     FromLoads {
         less: Some(&KEPT),
@@ -171,6 +178,30 @@ pub(super) const FROM_LOADS: [FromLoads; 12] = [
         ..row("switches", "switches", "between threads and processes for a request", &KEPT)
     },
     FromLoads {
+        less: Some(&KEPT),
+        of: switches,
+        ..row("connection-switches", "switches", "the same of a connection more", &EACH)
+    },
+    FromLoads {
+        less: Some(&KEPT),
+        of: switches,
+        ..row(
+            "miss-switches",
+            "switches",
+            "the same of a file that is not in the server's own cache",
+            &UNCACHED,
+        )
+    },
+    FromLoads {
+        of: round_trip,
+        ..row(
+            "round-trip",
+            "us",
+            "what half of the clients wait for beyond what their request takes of the server",
+            &SELDOM,
+        )
+    },
+    FromLoads {
         of: client,
         ..row("client", "us", "the client's own processor for a request", &KEPT)
     },
@@ -196,6 +227,11 @@ fn soft(point: &Point) -> Option<f64> {
 fn switches(point: &Point) -> Option<f64> {
     let processes = &point.vitals.as_ref()?.server.processes;
     each_reply(point, processes.voluntary_switches + processes.involuntary_switches)
+}
+
+fn round_trip(point: &Point) -> Option<f64> {
+    let waits_us = (metric::P50.of)(point)? * 1e3;
+    Some(waits_us - (metric::CPU.of)(point)?).filter(|us| us.is_finite())
 }
 
 fn client(point: &Point) -> Option<f64> {

@@ -66,6 +66,43 @@ pub(super) fn text(measured: &[Parameter]) -> Option<String> {
     Some(text)
 }
 
+/// What a request and a connection take of a model, in the units of a set, and what is assumed
+/// beside it; `None`: a step was not measured.
+pub(super) fn steps(measured: &[Parameter], model: &str) -> Option<Vec<(&'static str, f64)>> {
+    let value = |name: &&'static str| {
+        let definition = DEFINITIONS.iter().find(|of| of.name == *name)?;
+        let assumed = || {
+            let (_, value, ..) = ASSUMED.iter().find(|(of, ..)| of == name)?;
+            value.parse().ok()
+        };
+        let own = row(measured, model, definition).map(|row| row.value);
+        // One that was to be measured is not assumed instead.
+        let is_measured = MEASURED_STEPS.contains(name);
+        Some((*name, own.or_else(|| assumed().filter(|_| !is_measured))?))
+    };
+    MEASURED_STEPS.iter().chain(&ASSUMED_STEPS).map(value).collect()
+}
+
+/// Of a request, as it goes.
+const MEASURED_STEPS: [&str; 12] = [
+    "round-trip",
+    "accept",
+    "close",
+    "receive",
+    "transmit",
+    "disk-read",
+    "events-call",
+    "event",
+    "wake",
+    "thread-switch",
+    "hand-over",
+    "lock-transfer",
+];
+
+/// The same.
+const ASSUMED_STEPS: [&str; 5] =
+    ["interrupt", "interrupt-dropped", "header", "path-lookup", "cache-lookup"];
+
 /// Whose values stand for all who have none of their own.
 const BASE: &str = "sped";
 
@@ -87,7 +124,12 @@ fn row(measured: &[Parameter], model: &str, definition: &Definition) -> Option<R
     let own = |name: &str| of(&format!("{model}.{name}"));
     let switch = of("switch-thread");
     let row = match definition.name {
-        "accept" => own("connection")?.less(of("close")?.us(), "less its close").in_unit("us", 1.0),
+        "round-trip" => own("round-trip")?.in_unit("us", 1.0),
+        "accept" => {
+            let switches_us = own("connection-switches")?.median * switch?.us();
+            let others_us = of("close")?.us() + switches_us;
+            own("connection")?.less(others_us, "less its close and its switches").in_unit("us", 1.0)
+        }
         "close" => of("close")?.in_unit("us", 1e3),
         "receive" => {
             let switches_us = own("switches")?.median * switch?.us();
@@ -97,7 +139,13 @@ fn row(measured: &[Parameter], model: &str, definition: &Definition) -> Option<R
         }
         "transmit" => own("transmit-kb")?.in_unit("us", 1.0),
         "path-miss" => own("path-translation")?.in_unit("us", 1.0),
-        "disk-read" => own("miss")?.in_unit("us", 1.0),
+        "disk-read" => {
+            let switch_us = switch?.us();
+            let hand_over_us = (of("hand-over")?.us() - switch_us).max(0.0);
+            let switches_us = own("miss-switches")?.median * switch_us;
+            let others_us = switches_us + hand_overs(model) * hand_over_us;
+            own("miss")?.less(others_us, "less its switches and hand-overs").in_unit("us", 1.0)
+        }
         "wake" => own("wake")?.in_unit("us", 1.0),
         "events-call" => of("epoll-call")?.in_unit("us", 1e3),
         "event" => of("epoll-event")?.in_unit("us", 1e3),
@@ -115,6 +163,11 @@ fn row(measured: &[Parameter], model: &str, definition: &Definition) -> Option<R
         _ => return None,
     };
     Some(row)
+}
+
+/// How often a file that has to be opened goes from one thread to another: to a helper, and back.
+fn hand_overs(model: &str) -> f64 {
+    if model == "amped" { 2.0 } else { 0.0 }
 }
 
 /// A parameter as it was measured, in its own unit.
@@ -190,7 +243,6 @@ const ASSUMED: &[Assumed] = &[
         "0, 4194304",
         "the same; across a link net.ipv4.tcp_wmem lets it grow up to 4 MiB",
     ),
-    ("round-trip", "50", "us", "0, 1000", "clients beside the server, who take that long to ask"),
     ("interrupt", "0", "us", "0, 20", "among what a request and a connection take"),
     ("interrupt-dropped", "2", "us", "0, 20", "a small part of what a connection takes"),
     ("header", "0", "us", "0, 10", "among what a request takes"),
@@ -276,5 +328,57 @@ mod tests {
         assert_eq!([receive("sped"), receive("mt"), receive("amped")], [17_600, 37_600, 17_600]);
         assert_eq!(read.whole("connection-bytes"), 4_097);
         assert!(text(&all[1..]).is_none(), "what closing costs is not known");
+    }
+
+    /// A step is not paid twice: what the simulator takes by itself is in no difference of loads.
+    #[test]
+    fn steps_of_a_model_come_to_what_its_requests_take() {
+        let of = |name: &str, unit, value: f64| Parameter {
+            name: name.into(),
+            unit,
+            is: "a step",
+            value: Ok(Spread::of(vec![value]).expect("one")),
+            command: String::new(),
+        };
+        let timed = [("close", 8_000.0), ("switch-thread", 1_000.0), ("hand-over", 3_000.0)];
+        let others = ["epoll-call", "epoll-event", "cache-line", "switch-process"];
+        let mut all: Vec<Parameter> = timed.map(|(name, ns)| of(name, "ns", ns)).into();
+        all.extend(others.map(|name| of(name, "ns", 100.0)));
+        let of_loads = [
+            ("request", 12.0),
+            ("connection", 40.0),
+            ("wake", 15.0),
+            ("transmit-kb", 0.25),
+            ("miss", 30.0),
+            ("switches", 1.0),
+            ("connection-switches", 2.0),
+            ("miss-switches", 0.5),
+            ("round-trip", 17.0),
+        ];
+        for model in ["sped", "amped"] {
+            all.extend(of_loads.map(|(name, value)| of(&format!("{model}.{name}"), "us", value)));
+        }
+        let step = |model, name| {
+            let steps = steps(&all, model).expect("all was measured");
+            steps.into_iter().find(|(of, _)| *of == name).map(|(_, value)| value)
+        };
+        let rows = [
+            // Less a KiB, a switch and two looks.
+            ("sped", "receive", 10.35),
+            ("sped", "accept", 30.0),
+            ("sped", "disk-read", 29.5),
+            // Less two hand-overs of 2 us as well.
+            ("amped", "disk-read", 25.5),
+            ("amped", "hand-over", 2.0),
+            ("amped", "round-trip", 17.0),
+            ("amped", "path-lookup", 0.2),
+        ];
+        for (model, name, expected) in rows {
+            assert_eq!(step(model, name), Some(expected), "{model} {name}");
+        }
+        assert_eq!(steps(&all, "mt"), None);
+        all.retain(|of| of.name != "amped.wake");
+        assert_eq!(steps(&all, "amped"), None, "what is to be measured is not assumed instead");
+        assert!(steps(&all, "sped").is_some());
     }
 }

@@ -1,21 +1,20 @@
-//! What is measured, and what is simulated of it.
+//! What is measured, and what is fitted to it.
 
 use std::collections::BTreeMap;
 
 use sim::models::Model;
 
 use super::{JUDGED, OFTEN, SELDOM, Validation};
-use crate::capacity::{self, RATE, Search, TRIES};
-use crate::design::is_over;
+use crate::capacity::{self, RATE};
 use crate::experiments::frame;
-use crate::fitted::{self, FITTED, OFTEN_RATE, OFTEN_US, RECEIVE, SELDOM_RATE, SELDOM_US, WAKE};
+use crate::fitted::{self, FITTED, OFTEN_RATE, OFTEN_US, SELDOM_RATE, SELDOM_US};
 use crate::known::{Cell, Known};
 use crate::metric;
 use crate::point::Point;
 use crate::profile::{Kind, Seen};
 use crate::setup::{Setup, WarmUp};
-use crate::simulated::{CLIENTS, MEMORY_MB, PARAMETERS, REPLICATIONS};
-use crate::spec::{Load, OF_CAPACITY, SIMULATED, Spec};
+use crate::simulated::{CLIENTS, MEMORY_MB, PARAMETERS};
+use crate::spec::{Load, Spec};
 use crate::subject::Subject;
 
 /// Stages, as they stand in [`Spec::stage`].
@@ -30,13 +29,15 @@ const COPIES: u32 = 2_000;
 const IDLER: &str = "floor-readiness";
 
 /// More than any of them works on at a time.
-const BUSY_CLIENTS: u32 = 64;
+pub(super) const BUSY_CLIENTS: u32 = 64;
 
-/// At a time, of an open loop that is simulated: as many as wait for a second at 100,000/s.
-const OPEN_CLIENTS: u32 = 100_000;
+/// So long is measured: what decides whether a rate is answered is seen soon,
+const TRY_S: f64 = 1.5;
+/// and what a reply takes differs from one second to the next by tens of per cent.
+const RATE_S: f64 = 3.0;
 
 /// For the files, and all clients.
-const ENOUGH_MB: f64 = 4096.0;
+pub(super) const ENOUGH_MB: f64 = 4096.0;
 
 /// Parameters of all that a request takes but what is made of measurements, which hold all of it.
 const NOTHING_MORE: [&str; 14] = [
@@ -58,7 +59,13 @@ const NOTHING_MORE: [&str; 14] = [
 ];
 
 impl Validation {
-    fn spec(&self, setup: &Setup, (stage, of): (&str, &Subject), load: Load, repeat: u32) -> Spec {
+    pub(super) fn spec(
+        &self,
+        setup: &Setup,
+        (stage, of): (&str, &Subject),
+        load: Load,
+        repeat: u32,
+    ) -> Spec {
         Spec {
             experiment: self.name.into(),
             stage: stage.into(),
@@ -71,10 +78,10 @@ impl Validation {
         }
     }
 
-    fn load(&self, setup: &Setup) -> Load {
+    pub(super) fn load(&self, setup: &Setup) -> Load {
         let load = Load {
             workload: String::from("one-packet"),
-            seconds: setup.seconds(1.5),
+            seconds: setup.seconds(TRY_S),
             warm_up: setup.warm_up(WarmUp::Fixed(0.3)),
             flags: BTreeMap::new(),
             idle_connections: 0,
@@ -96,8 +103,8 @@ impl Validation {
         self.spec(setup, (BUSY, of), self.measured(setup).with(CLIENTS, BUSY_CLIENTS), 0)
     }
 
-    /// What steps cost: once, as it is alike for all.
-    fn steps(&self, setup: &Setup) -> Spec {
+    /// What switches cost: once, as it is alike for all.
+    fn switches(&self, setup: &Setup) -> Spec {
         const FEW_PER_S: u32 = 100;
         let idler: Subject = IDLER.parse().expect("a floor");
         // A floor has one file.
@@ -106,32 +113,27 @@ impl Validation {
     }
 
     pub(super) fn all_busy(&self, setup: &Setup, subjects: &[Subject]) -> Vec<Spec> {
-        subjects.iter().map(|of| self.busy(setup, of)).chain([self.steps(setup)]).collect()
+        subjects.iter().map(|of| self.busy(setup, of)).chain([self.switches(setup)]).collect()
     }
 
-    /// Of the search for its capacity, which begins where it was busy; `None`: it is over.
-    pub(super) fn next_try(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Option<Spec> {
-        /// A machine that was disturbed each time is quiet again some time.
-        const DISTURBED_MAX: u32 = 2;
+    /// Where to look for what it can do, by what it did when it was busy.
+    pub(super) fn begin(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Option<f64> {
         // Who comes by chance asks for all that it can do only for moments.
         const BEGIN_SHARE: f64 = 0.8;
-        let busy = known.cell(&self.busy(setup, of))?.spread(&metric::GOODPUT)?;
-        let begin = BEGIN_SHARE * busy.median;
-        let Search::Goes { rate, repeat } = capacity::search(known, self.name, of, begin) else {
-            return None;
-        };
-        let spec = self.at_rate(setup, (TRIES, of), rate);
-        let tries = (0..=repeat + DISTURBED_MAX).map(|repeat| Spec { repeat, ..spec.clone() });
-        tries.into_iter().find(|spec| !is_over(known, spec))
+        let busy = known.cell(&self.busy(setup, of))?;
+        // Those that do not count, as the client was the limit, are a hint as well.
+        let hints = || busy.invalid.iter().rev().filter_map(|point| (metric::GOODPUT.of)(point));
+        let counted = busy.spread(&metric::GOODPUT).map(|of| of.median);
+        Some(BEGIN_SHARE * counted.or_else(|| hints().find(|per_s| *per_s > 0.0))?)
     }
 
-    fn at_rate(&self, setup: &Setup, (stage, of): (&str, &Subject), rate: f64) -> Spec {
+    pub(super) fn at_rate(&self, setup: &Setup, (stage, of): (&str, &Subject), rate: f64) -> Spec {
         let mut spec = self.spec(setup, (stage, of), self.open(setup, rate), 0);
         spec.factors.insert(RATE.into(), rate);
         spec
     }
 
-    /// At a share of its capacity, where that was found.
+    /// At a share of its capacity, or of what its clients could ask for, where that was found.
     pub(super) fn rate(
         &self,
         setup: &Setup,
@@ -139,9 +141,11 @@ impl Validation {
         of: &Subject,
         share: f64,
     ) -> Option<Spec> {
-        let capacity = capacity::capacity(known, self.name, of)?;
-        let mut spec = self.at_rate(setup, (RATES, of), capacity::rounded(capacity.rate * share));
-        spec.factors.insert(OF_CAPACITY.into(), share);
+        let reference = self.reference(setup, known, of)?;
+        let rate = capacity::rounded(reference.rate() * share);
+        let mut spec = self.at_rate(setup, (RATES, of), rate);
+        spec.load.seconds = setup.seconds(RATE_S);
+        spec.factors.insert(reference.factor().into(), share);
         Some(spec)
     }
 
@@ -164,8 +168,11 @@ impl Validation {
     pub(super) fn others_s(&self, setup: &Setup, subjects: usize) -> f64 {
         /// A search takes about so many.
         const TRIES_EXPECTED: usize = 5;
-        let of_rates = (2 + JUDGED.len()) * setup.repeats(3) as usize;
-        self.open(setup, 1.0).costs_s() * (subjects * (TRIES_EXPECTED + of_rates)) as f64
+        let of_try = self.open(setup, 1.0);
+        let of_rate = Load { seconds: setup.seconds(RATE_S), ..of_try.clone() };
+        let rates = (2 + JUDGED.len()) * setup.repeats(3) as usize;
+        let rates_s = of_rate.costs_s() * rates as f64;
+        subjects as f64 * (of_try.costs_s() * TRIES_EXPECTED as f64 + rates_s)
     }
 
     /// What parameters are made of; `None`: something of it does not count.
@@ -182,7 +189,7 @@ impl Validation {
         // A connection has its handshake's as well.
         let round_trips = if self.keeps == "request" { 2.0 } else { 1.0 };
         let round_trip_us = ((waits_us - seldom_us) / round_trips).max(1.0);
-        let step_us = |name: &str| Some(steps(known.cell(&self.steps(setup))?, name)? / 1e3);
+        let step_us = |name: &str| Some(cost(known.cell(&self.switches(setup))?, name)? / 1e3);
         let switch_us = step_us("switch-thread")?;
         let hand_over_us = (step_us("hand-over")? - switch_us).max(0.0);
         let load = NOTHING_MORE.iter().fold(self.load(setup), |load, name| load.with(name, 0));
@@ -202,47 +209,6 @@ impl Validation {
         spec.factors = factors.map(|(name, value)| (name.into(), value)).collect();
         Some(spec)
     }
-
-    /// What is simulated of a subject, once its parameters are there: those first.
-    pub(super) fn simulations(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Vec<Spec> {
-        let Some(fit) = self.fit(setup, known, of) else { return Vec::new() };
-        if !is_over(known, &fit) {
-            return vec![fit];
-        }
-        let shares = [None].into_iter().chain(JUDGED.map(Some));
-        let once = shares.filter_map(|share| self.simulation(setup, known, of, share));
-        let repeats = setup.repeats(3);
-        once.flat_map(|spec| (0..repeats).map(move |repeat| Spec { repeat, ..spec.clone() }))
-            .collect()
-    }
-
-    /// At a share of the measured capacity; `None`: as many as it can, as it is never idle.
-    pub(super) fn simulation(
-        &self,
-        setup: &Setup,
-        known: &Known<'_>,
-        of: &Subject,
-        share: Option<f64>,
-    ) -> Option<Spec> {
-        let fit = self.fit(setup, known, of)?;
-        let made = made(known, &fit)?;
-        let load = Load { seconds: 2.0, warm_up: WarmUp::Fixed(0.2), ..fit.load.clone() };
-        let load = load.with(RECEIVE, made.receive_us).with(WAKE, made.wake_us);
-        let load = load.with(REPLICATIONS, setup.repeats(3));
-        let (load, rate) = match share {
-            None => (load, None),
-            Some(share) => {
-                let rate = self.rate(setup, known, of, share)?.factors.get(RATE).copied()?;
-                let load = load.with("rate", rate).with("gaps", "poisson");
-                (load.with(CLIENTS, OPEN_CLIENTS), Some(rate))
-            }
-        };
-        let mut spec = self.spec(setup, (SIMULATED, &modelled(of)), load, 0);
-        let factors = [(RATE, rate), (OF_CAPACITY, share), (MEMORY_MB, Some(ENOUGH_MB))];
-        let told = factors.into_iter().filter_map(|(name, of)| Some((name.into(), of?)));
-        spec.factors = told.collect();
-        Some(spec)
-    }
 }
 
 /// What came of a search for parameters, in µs.
@@ -258,8 +224,8 @@ pub(super) fn made(known: &Known<'_>, fit: &Spec) -> Option<Made> {
     Some(Made { receive_us: of(fitted::RECEIVE)?, wake_us: of(fitted::WAKE)? })
 }
 
-/// A step, in ns.
-fn steps(cell: &Cell<'_>, name: &str) -> Option<f64> {
+/// A step that is timed by itself, in ns.
+fn cost(cell: &Cell<'_>, name: &str) -> Option<f64> {
     let costs = |point: &Point| match &point.profile.as_ref()?.as_ref().ok()?.seen {
         Seen::Costs(costs) => costs.get(name).copied(),
         Seen::Calls(_) | Seen::Shares(_) => None,
@@ -268,7 +234,7 @@ fn steps(cell: &Cell<'_>, name: &str) -> Option<f64> {
 }
 
 /// The server as its model has it: without knobs of which a model knows nothing.
-fn modelled(of: &Subject) -> Subject {
+pub(super) fn modelled(of: &Subject) -> Subject {
     let knows = |knob: &str| {
         Model::named(&of.name).is_ok_and(|model| model.knobs.iter().any(|its| its.name == knob))
     };

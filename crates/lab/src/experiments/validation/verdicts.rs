@@ -2,12 +2,12 @@
 
 use sim::run::CPU;
 
-use super::specs::made;
-use super::{JUDGED, OFTEN, SELDOM, Validation};
-use crate::capacity;
+use super::reference::Reference;
+use super::ways::{WAYS, Way};
+use super::{JUDGED, Validation};
 use crate::compare::{self, MISSED_SHARE, Pair, Ratio};
 use crate::curves::{marked, number, spread_text};
-use crate::known::{Known, Spread};
+use crate::known::{Cell, Known, Spread};
 use crate::metric::{self, Metric, metric};
 use crate::page::{Agreement, NONE, Table};
 use crate::point::Point;
@@ -24,12 +24,18 @@ const REPLY_CPU: Metric =
         false => (metric::CPU.of)(point),
     });
 
-/// One thing that is simulated and measured.
+/// One thing that is measured, and simulated in either way.
 pub(super) struct Row {
     of: String,
     what: String,
     measured: Option<Spread>,
-    simulated: Option<Spread>,
+    /// By [`WAYS`].
+    simulated: [Simulated; WAYS.len()],
+}
+
+/// In one way.
+struct Simulated {
+    of: Option<Spread>,
     /// By repeat; those of a capacity, which is no single one's, with either of its ends.
     pairs: Vec<Pair>,
 }
@@ -38,19 +44,25 @@ impl Validation {
     /// What is judged of a subject.
     pub(super) fn rows(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Vec<Row> {
         let mut rows = vec![self.capacity_row(setup, known, of)];
+        let shares_of = self.reference(setup, known, of).map_or("its capacity", |of| of.is());
         for share in JUDGED {
             let real = self.rate(setup, known, of, share);
             let real = real.and_then(|spec| known.cell(&spec));
-            let simulated = self.simulation(setup, known, of, Some(share));
-            let simulated = simulated.and_then(|spec| known.cell(&spec));
+            let cells = WAYS.map(|way| {
+                let spec = self.simulation(setup, known, of, (way, Some(share)))?;
+                known.cell(&spec)
+            });
             for metric in [&metric::GOODPUT, &REPLY_CPU, &metric::P50] {
-                let both = simulated.zip(real);
                 rows.push(Row {
                     of: self.shown(known, of),
-                    what: format!("{} at {share} of its capacity", metric.heading()),
+                    what: format!("{} at {share} of {shares_of}", metric.heading()),
                     measured: real.and_then(|cell| cell.judged(metric)),
-                    simulated: simulated.and_then(|cell| cell.judged(metric)),
-                    pairs: both.map_or_else(Vec::new, |(cell, real)| cell.pairs(real, metric)),
+                    simulated: cells.map(|cell| Simulated {
+                        of: cell.and_then(|cell| cell.judged(metric)),
+                        pairs: cell
+                            .zip(real)
+                            .map_or_else(Vec::new, |(cell, real)| cell.pairs(real, metric)),
+                    }),
                 });
             }
         }
@@ -58,21 +70,25 @@ impl Validation {
     }
 
     fn capacity_row(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Row {
-        let capacity = capacity::capacity(known, self.name, of);
-        let simulated = self.simulation(setup, known, of, None);
-        let simulated = simulated.and_then(|spec| known.cell(&spec));
-        let rates: Vec<f64> = simulated
-            .iter()
-            .flat_map(|cell| cell.points().filter_map(metric::GOODPUT.of))
-            .collect();
+        let (capacity, why) = match self.reference(setup, known, of) {
+            Some(Reference::Capacity(capacity)) => (Some(capacity), ""),
+            Some(Reference::Asked(_)) => (None, " (its clients are the limit)"),
+            None => (None, ""),
+        };
         let ends = capacity.map(|of| [of.range.0, of.range.1, of.replies_per_s]);
-        let ends = ends.into_iter().flatten();
+        let simulated = WAYS.map(|way| {
+            let spec = self.simulation(setup, known, of, (way, None));
+            let cell = spec.and_then(|spec| known.cell(&spec));
+            let points = cell.into_iter().flat_map(Cell::points);
+            let rates: Vec<f64> = points.filter_map(metric::GOODPUT.of).collect();
+            let pairs = rates.iter().copied().zip(ends.into_iter().flatten()).collect();
+            Simulated { of: Spread::of(rates), pairs }
+        });
         Row {
             of: self.shown(known, of),
-            what: String::from("capacity, replies/s"),
+            what: format!("capacity, replies/s{why}"),
             measured: capacity.map(|of| of.spread()),
-            simulated: Spread::of(rates.clone()),
-            pairs: rates.iter().copied().zip(ends).collect(),
+            simulated,
         }
     }
 
@@ -84,27 +100,41 @@ impl Validation {
         subjects: &[Subject],
         rows: &[Row],
     ) -> Vec<String> {
-        let verdicts = judged(rows);
-        let count = |is: Agreement| verdicts.iter().filter(|of| **of == is).count();
-        let all = format!(
-            "Of {} figures {} are simulated within {} % of what was measured and {} are not; {} \
-             are open.",
-            rows.len(),
-            count(Agreement::Yes),
-            100.0 * AIM_SHARE,
-            count(Agreement::No),
-            count(Agreement::Open)
-        );
-        let told = rows.iter().any(|row| row.simulated.is_some()).then_some(all);
+        let is_told = |at: usize| rows.iter().any(|row| row.simulated[at].of.is_some());
+        let told = WAYS.into_iter().enumerate().filter(|(at, _)| is_told(*at));
+        let told = told.map(|(at, way)| summary(rows, at, way));
         let lost = subjects.iter().filter_map(|of| {
             if self.is_failed(known, of) {
                 return Some(format!("{of} failed verification, and is not simulated."));
             }
             let fit = self.fit(setup, known, of)?;
             let why = known.cell(&fit)?.in_vain().first()?.verdict.to_string();
-            Some(format!("{of}: {why}. So nothing is simulated of it."))
+            Some(format!("{of}: {why}. So nothing is simulated of it by fitted parameters."))
         });
-        told.into_iter().chain(lost).collect()
+        let is_stepless = |of: &&Subject| {
+            let is_known = self.told(setup, known, of, Way::Steps).is_some();
+            !is_known && !self.is_failed(known, of)
+        };
+        let stepless = subjects.iter().filter(is_stepless);
+        let stepless = stepless.map(|of| {
+            format!(
+                "{of}: its steps were not all measured, so that nothing is simulated of it by \
+                 these. weir lab run {} with the same --dir measures them.",
+                self.name
+            )
+        });
+        let limited = subjects.iter().filter_map(|of| self.limited(setup, known, of));
+        told.chain(limited).chain(lost).chain(stepless).collect()
+    }
+
+    /// Why there is no capacity of it.
+    fn limited(&self, setup: &Setup, known: &Known<'_>, of: &Subject) -> Option<String> {
+        let Reference::Asked(rate) = self.reference(setup, known, of)? else { return None };
+        Some(format!(
+            "{of} has no capacity here, as its clients are at their limit before it is. Its shares \
+             are of what they could ask for: {} requests/s, which it answered.",
+            number(rate)
+        ))
     }
 
     /// Whether it has answered wrongly anywhere.
@@ -114,93 +144,76 @@ impl Validation {
     }
 
     /// As it stands in tables.
-    fn shown(&self, known: &Known<'_>, of: &Subject) -> String {
+    pub(super) fn shown(&self, known: &Known<'_>, of: &Subject) -> String {
         marked(of.to_string(), self.is_failed(known, of))
     }
+}
 
-    /// What the simulations had to know, and what it is made of.
-    pub(super) fn parameters(
-        &self,
-        setup: &Setup,
-        known: &Known<'_>,
-        subjects: &[Subject],
-    ) -> Table {
-        let row = |of: &Subject| {
-            let cpu = |share| {
-                let spec = self.rate(setup, known, of, share)?;
-                known.cell(&spec)?.judged(&metric::CPU)
-            };
-            let told = |of: Option<Spread>| of.map_or(NONE.into(), |of| spread_text(&of));
-            let fit = self.fit(setup, known, of);
-            let made = fit.as_ref().and_then(|fit| made(known, fit));
-            let us = |of: Option<f64>| of.map_or(NONE.into(), number);
-            let flag = |name: &str| fit.as_ref()?.load.flags.get(name)?.parse().ok();
-            vec![
-                self.shown(known, of),
-                told(cpu(SELDOM)),
-                told(cpu(OFTEN)),
-                us(made.as_ref().map(|of| of.receive_us)),
-                us(made.as_ref().map(|of| of.wake_us)),
-                us(flag("round-trip")),
-                us(flag("thread-switch")),
-                us(flag("hand-over")),
-            ]
-        };
-        let head = [
-            "server",
-            "a reply at 0.2 of its capacity, µs",
-            "at 0.7, µs",
-            "receive, µs",
-            "wake, µs",
-            "round trip, µs",
-            "switch, µs",
-            "hand-over, µs",
-        ];
-        Table {
-            title: String::from("What the simulations were told, and what it is made of"),
-            head: head.map(String::from).into(),
-            rows: subjects.iter().map(row).collect(),
-            notes: vec![String::from(
-                "receive stands for all that a request takes, its connection and its file \
-                 included, but the switches, the hand-overs and the wake.",
-            )],
-        }
-    }
+/// How near those are that are simulated in one way.
+fn summary(rows: &[Row], at: usize, way: Way) -> String {
+    let verdicts = judged(rows, at);
+    let count = |is: Agreement| verdicts.iter().filter(|of| **of == is).count();
+    format!(
+        "{}: of {} figures {} are simulated within {} % of what was measured and {} are not; {} \
+         are open.",
+        way.is(),
+        rows.len(),
+        count(Agreement::Yes),
+        100.0 * AIM_SHARE,
+        count(Agreement::No),
+        count(Agreement::Open)
+    )
 }
 
 /// What is shown of them.
 pub(super) fn table(rows: &[Row]) -> Table {
     let told = |of: &Option<Spread>| of.as_ref().map_or(NONE.into(), spread_text);
-    let row = |(row, verdict): (&Row, Agreement)| {
-        let error = Ratio::of(&row.pairs, MISSED_SHARE).map_or(NONE.into(), |ratio| {
-            let percent = |of: f64| format!("{:+.1}", 100.0 * (of - 1.0));
-            let Ratio { middle, low, high } = ratio;
-            format!("{} [{} to {}]", percent(middle), percent(low), percent(high))
+    let verdicts: Vec<Vec<Agreement>> = (0..WAYS.len()).map(|at| judged(rows, at)).collect();
+    let row = |(place, row): (usize, &Row)| {
+        let own = [row.of.clone(), row.what.clone(), told(&row.measured)];
+        let simulated = row.simulated.iter().zip(&verdicts).flat_map(|(of, verdicts)| {
+            let error = Ratio::of(&of.pairs, MISSED_SHARE).map_or(NONE.into(), |ratio| {
+                let percent = |of: f64| format!("{:+.1}", 100.0 * (of - 1.0));
+                let Ratio { middle, low, high } = ratio;
+                format!("{} [{} to {}]", percent(middle), percent(low), percent(high))
+            });
+            let verdict = match verdicts[place] {
+                Agreement::Yes => "yes",
+                Agreement::No => "no",
+                Agreement::Open => "open",
+            };
+            [told(&of.of), error, verdict.into()]
         });
-        let verdict = match verdict {
-            Agreement::Yes => "yes",
-            Agreement::No => "no",
-            Agreement::Open => "open",
-        };
-        let (measured, simulated) = (told(&row.measured), told(&row.simulated));
-        vec![row.of.clone(), row.what.clone(), measured, simulated, error, verdict.into()]
+        own.into_iter().chain(simulated).collect()
     };
-    let head = ["server", "what", "measured", "simulated", "error, %", "within 15 %"];
+    let head = [
+        "server",
+        "what",
+        "measured",
+        "simulated (fitted)",
+        "error, %",
+        "within 15 %",
+        "simulated (by steps)",
+        "error, %",
+        "within 15 %",
+    ];
     Table {
         title: String::from("Measured and simulated"),
         head: head.map(String::from).into(),
-        rows: rows.iter().zip(judged(rows)).map(row).collect(),
+        rows: rows.iter().enumerate().map(row).collect(),
         notes: vec![String::from(
             "An error is that of the medians, with its 95 % interval by pairs of repeats; of a \
              capacity pairs are of simulations with the ends and the middle of what it lies \
              between. A verdict takes three pairs, and intervals that are wider the more figures \
-             there are (Holm's correction), which lie within 15 %, or beyond.",
+             there are (Holm's correction, for each way by itself), which lie within 15 %, or \
+             beyond.",
         )],
     }
 }
 
-fn judged(rows: &[Row]) -> Vec<Agreement> {
-    let pairs: Vec<Vec<Pair>> = rows.iter().map(|row| row.pairs.clone()).collect();
+/// Those that are simulated in one way.
+fn judged(rows: &[Row], at: usize) -> Vec<Agreement> {
+    let pairs: Vec<Vec<Pair>> = rows.iter().map(|row| row.simulated[at].pairs.clone()).collect();
     let told = compare::told(&pairs, |_, ratio| {
         let is_beyond = ratio.high < 1.0 - AIM_SHARE || ratio.low * (1.0 - AIM_SHARE) > 1.0;
         match (ratio.is_within(AIM_SHARE), is_beyond) {
