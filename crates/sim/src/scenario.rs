@@ -124,8 +124,10 @@ impl Scenario {
     /// Who works, and what that takes.
     ///
     /// # Errors
-    /// A knob is none of the model's, or memory is too small: one line.
+    /// A knob is none of the model's, memory is too small, or a request takes no time at all: one
+    /// line.
     pub fn sized(&self) -> Result<(Crew, Footprint), String> {
+        self.takes_time()?;
         let crew = self.model.crew(self.cores, self.clients, &self.knobs)?;
         let (parameters, memory) = (&self.parameters, self.memory_bytes);
         let footprint = Footprint::new(parameters, &crew, memory, self.clients)
@@ -142,6 +144,20 @@ impl Scenario {
             sizes.fill(mean);
         }
         sizes
+    }
+
+    /// Who asks again as soon as he is answered would do so for ever at the same moment.
+    fn takes_time(&self) -> Result<(), String> {
+        /// Of which each request has all.
+        const EACH: [&str; 5] = ["receive", "header", "path-lookup", "cache-lookup", "round-trip"];
+        let takes = EACH.iter().any(|name| self.parameters.whole(name) > 0);
+        match takes || self.gaps.is_some() {
+            true => Ok(()),
+            false => Err(format!(
+                "in a closed loop a request has to take some time: let one of {} be more than 0",
+                EACH.join(", ")
+            )),
+        }
     }
 
     /// One run, from warm caches on. The workload is given back: making one may take longer than

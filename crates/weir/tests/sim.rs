@@ -130,9 +130,9 @@ fn is_stopping(all: &str) -> bool {
 }
 
 /// A request takes a nanosecond of simulated time, so that no test sees the end of a second.
-const ENDLESS: &str = "run sped --workload one-packet --set accept=0 --set receive=0 \
+const ENDLESS: &str = "run sped --workload one-packet --set accept=0 --set receive=0.001 \
     --set header=0 --set path-lookup=0 --set path-miss=0 --set cache-lookup=0 \
-    --set transmit=0.001";
+    --set transmit=0";
 
 const STOPPED: [Stopped; 3] = [
     Stopped {
@@ -238,6 +238,10 @@ fn who_asks_wrongly_is_told_in_one_line() {
         ),
         ("run mt --workload choi-nosa", "there is no workload choi-nosa"),
         ("run mt --memory-mb 1", "mt: of 1 MiB of memory processes take 0, threads take 2"),
+        (
+            "run mt --set receive=0 --set header=0 --set path-lookup=0 --set cache-lookup=0",
+            "in a closed loop a request has to take some time: let one of receive, header,",
+        ),
         ("run mt --processors 0", "--processors 0: has to be from 1 to 1024"),
         ("run mt --rate 0", "--rate 0: a rate is a number from"),
         ("run mt --rate NaN", "--rate NaN: a rate is a number from"),
