@@ -97,30 +97,32 @@ impl Bench {
         os::process::adopt_orphans().map_err(|error| Failure::machine("this process", error))
     }
 
-    /// Measures it. What a server does wrong is told by the point.
+    /// Measures the first of these; the others come behind it. What a server does wrong is told by
+    /// the point.
     ///
     /// # Errors
     /// The machine refuses, what is asked makes no sense, or somebody wants it to end. Nothing is
     /// left behind but what was there.
-    pub fn measure(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
+    pub fn measure(&mut self, specs: &[Spec], attempt: u32) -> Result<Point, Failure> {
         may_go_on(&self.signals)?;
+        let spec = &specs[0];
         if policies::is_asked(spec) || fitted::is_asked(spec) || spec.is_simulated() {
-            self.compute(spec, attempt)
+            self.compute(specs, attempt)
         } else {
             self.measure_server(spec, attempt)
         }
     }
 
     /// Of a policy by itself, or of a machine that is not there: there is no server.
-    fn compute(&mut self, spec: &Spec, attempt: u32) -> Result<Point, Failure> {
-        let began = Instant::now();
+    fn compute(&mut self, specs: &[Spec], attempt: u32) -> Result<Point, Failure> {
+        let (began, spec) = (Instant::now(), &specs[0]);
         let mut point = Point::begun(&self.run, spec, attempt);
         if policies::is_asked(spec) {
             point.counters = self.policies.counted(spec)?;
         } else if fitted::is_asked(spec) {
             fitted::fit(spec, &mut point)?;
         } else {
-            self.simulations.simulate(spec, &mut point)?;
+            self.simulations.simulate(specs, &mut point)?;
             point.load = point.load.map(kept);
         }
         point.cost.whole_s = began.elapsed().as_secs_f64();

@@ -28,8 +28,9 @@ pub enum News<'n> {
     Ended(&'n Point),
 }
 
-/// Measures one point; told is which attempt it is, from 0.
-pub type Measure<'m> = &'m mut dyn FnMut(&Spec, u32) -> Result<Point, Failure>;
+/// Measures the first of these, of which there is one at least; what comes behind it is told for
+/// whoever can do several at a time. Told is also which attempt it is, from 0.
+pub type Measure<'m> = &'m mut dyn FnMut(&[Spec], u32) -> Result<Point, Failure>;
 
 /// Measures all that the experiments ask for and `points` does not tell yet, and adds it there.
 /// `measure` is told which attempt it is, from 0, and keeps what comes of it.
@@ -139,7 +140,7 @@ impl Pace {
         for (at, (spec, attempt)) in batch.iter().zip(attempts).enumerate() {
             let (done, left) = (points.len(), batch.len() - at);
             tell(News::Begins { spec, done, left, left_s: self.of(left_s + later_s) });
-            let point = measure(spec, attempt)?;
+            let point = measure(&batch[at..], attempt)?;
             let costs_s = spec.costs_s();
             left_s -= costs_s;
             self.learn(costs_s, point.cost.whole_s);

@@ -4,6 +4,7 @@
 //! that this machine does, so that as many run beside each other as it has processors.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::thread;
 
 use load::choices::Choices;
@@ -30,41 +31,59 @@ pub const MEMORY_MB: &str = "memory-mb";
 
 /// Flags of its load, beside those of its workload and the parameters that are not as shipped.
 pub const CLIENTS: &str = "clients";
-/// How many repeats there are to be.
+/// How many repeats there are to be: a point says of how many it is one.
 pub const REPLICATIONS: &str = "replications";
 /// Of all that is drawn; not there: `FIRST_SEED`.
 pub const SEED: &str = "seed";
 
-/// What is simulated. Caches are warmed once for all that begin from the same and follow each
-/// other; repeats that were run beside one that was asked for are kept until they are.
+/// What is simulated: as many at a time as there are processors. Caches are warmed once for all that
+/// begin from the same and follow each other.
 #[derive(Default)]
 pub struct Simulations {
-    warm: Option<(Caches, Warm)>,
-    /// Of the spec with that key.
-    ahead: (String, BTreeMap<u32, Run>),
-    /// One for each that runs at a time, of the last workload and its settings.
+    warm: Option<(Caches, Arc<Warm>)>,
+    /// What was run beside one that was asked for, until it is asked for: by [`key`].
+    ahead: BTreeMap<String, Run>,
+    /// Workloads that nobody runs, of the last one and its settings.
     workloads: Vec<Sessions>,
-    of: Option<(String, Settings)>,
+    of: Option<OfWorkload>,
+}
+
+/// What a workload is made by.
+type OfWorkload = (String, Settings);
+
+/// One run that is to be made.
+struct Job {
+    key: String,
+    scenario: Scenario,
+    /// Of the replication.
+    number: u64,
+    warm: Arc<Warm>,
+    workload: Sessions,
+}
+
+/// What came of it, and its workload again.
+struct Done {
+    key: String,
+    run: Run,
+    of: OfWorkload,
+    workloads: Vec<Sessions>,
 }
 
 impl Simulations {
-    /// Simulates what a spec asks for.
+    /// Simulates what the first of these asks for, and what comes behind it as far as there are
+    /// processors.
     ///
     /// # Errors
     /// The operator's: there is no such model, workload, knob or parameter, or memory is too small.
-    pub fn simulate(&mut self, spec: &Spec, point: &mut Point) -> Result<(), Failure> {
-        let scenario = scenario(spec, point.attempt).map_err(Failure::Operator)?;
-        let key = format!("{} {}", point.attempt, spec.key());
-        if self.ahead.0 != key {
-            self.ahead = (key, BTreeMap::new());
+    pub fn simulate(&mut self, specs: &[Spec], point: &mut Point) -> Result<(), Failure> {
+        let asked = key(&specs[0], point.attempt);
+        if !self.ahead.contains_key(&asked) {
+            self.run_some(specs, point.attempt).map_err(Failure::Operator)?;
         }
-        if !self.ahead.1.contains_key(&spec.repeat) {
-            self.run_some(spec, &scenario)?;
-        }
-        let run = self.ahead.1.remove(&spec.repeat).expect("it was run just now");
+        let run = self.ahead.remove(&asked).expect("it was run just now");
         let figures = FIGURES.iter().map(|figure| (figure.name.into(), figure.of(&run)));
         point.counters = figures.collect();
-        point.counted_s = (scenario.warm_up + scenario.measured).as_secs_f64();
+        point.counted_s = run.whole.lasts_ns as f64 / 1e9;
         if let Err(why) = run.judge() {
             point.verdict = Verdict::Invalid(vec![why]);
         }
@@ -73,42 +92,73 @@ impl Simulations {
         Ok(())
     }
 
-    fn workload(&mut self, scenario: &Scenario) -> Result<Sessions, Failure> {
-        let of = (scenario.workload.clone(), scenario.settings.clone());
+    /// The first ones, as many as there are processors, as if all were of the same attempt, which
+    /// most are.
+    fn run_some(&mut self, specs: &[Spec], attempt: u32) -> Result<(), String> {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let specs = specs.iter().take_while(|spec| spec.is_simulated()).take(processors);
+        let jobs: Vec<Job> = specs.map(|spec| self.job(spec, attempt)).collect::<Result<_, _>>()?;
+        // Who stops a run of the lab waits for its point.
+        let course = Course::default();
+        let done: Vec<Result<_, String>> = thread::scope(|scope| {
+            let run = |job: Job| scope.spawn(|| job.run(&course));
+            let threads: Vec<_> = jobs.into_iter().map(run).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a simulation ends")).collect()
+        });
+        self.ahead.clear();
+        for job in done {
+            let Done { key, run, of, workloads } = job?;
+            self.ahead.insert(key, run);
+            if self.of.as_ref() == Some(&of) {
+                self.workloads.extend(workloads);
+            }
+        }
+        Ok(())
+    }
+
+    fn job(&mut self, spec: &Spec, attempt: u32) -> Result<Job, String> {
+        let scenario = scenario(spec, attempt)?;
+        let of = of_workload(&scenario);
         if self.of.as_ref() != Some(&of) {
             (self.of, self.workloads) = (Some(of), Vec::new());
         }
-        let made = || scenario.workload().map_err(Failure::Operator);
-        self.workloads.pop().map_or_else(made, Ok)
+        let mut workload = self.workloads.pop().map_or_else(|| scenario.workload(), Ok)?;
+        let warm = self.warm(&scenario, &mut workload)?;
+        let (key, number) = (key(spec, attempt), spec.repeat.into());
+        Ok(Job { key, scenario, number, warm, workload })
     }
 
-    /// This repeat and the next ones, as many as there are processors.
-    fn run_some(&mut self, spec: &Spec, scenario: &Scenario) -> Result<(), Failure> {
-        let processors = thread::available_parallelism().map_or(1, usize::from) as u64;
-        let first = u64::from(spec.repeat);
-        let all = whole(spec, REPLICATIONS).unwrap_or_default();
-        let numbers = first..(first + processors).min(all).max(first + 1);
-        let mut workloads: Vec<Sessions> =
-            numbers.clone().map(|_| self.workload(scenario)).collect::<Result<_, _>>()?;
-        self.heat(scenario, &mut workloads[0]).map_err(Failure::Operator)?;
-        let (_, warm) = self.warm.as_ref().expect("it is warm");
-        // Who stops a run of the lab waits for its point.
-        let course = Course::default();
-        let runs = replicate(scenario, warm, numbers, &mut workloads, &course)
-            .map_err(Failure::Operator)?;
-        self.workloads.append(&mut workloads);
-        self.ahead.1.extend((spec.repeat..).zip(runs));
-        Ok(())
-    }
-
-    /// Warms what the scenario begins from, unless it is the same as before.
-    fn heat(&mut self, scenario: &Scenario, workload: &mut Sessions) -> Result<(), String> {
+    /// What the scenario begins from, which may be the same as before.
+    fn warm(&mut self, scenario: &Scenario, workload: &mut Sessions) -> Result<Arc<Warm>, String> {
         let caches = scenario.caches()?;
-        if self.warm.as_ref().is_none_or(|(of, _)| *of != caches) {
-            self.warm = Some((caches, scenario.warm(workload)?));
+        match &self.warm {
+            Some((of, warm)) if *of == caches => Ok(Arc::clone(warm)),
+            _ => {
+                let warm = Arc::new(scenario.warm(workload)?);
+                self.warm = Some((caches, Arc::clone(&warm)));
+                Ok(warm)
+            }
         }
-        Ok(())
     }
+}
+
+impl Job {
+    fn run(self, course: &Course) -> Result<Done, String> {
+        let Self { key, scenario, number, warm, workload } = self;
+        let mut workloads = vec![workload];
+        let runs = replicate(&scenario, &warm, number..number + 1, &mut workloads, course)?;
+        let run = runs.into_iter().next().expect("nobody has stopped it");
+        Ok(Done { key, run, of: of_workload(&scenario), workloads })
+    }
+}
+
+fn of_workload(scenario: &Scenario) -> OfWorkload {
+    (scenario.workload.clone(), scenario.settings.clone())
+}
+
+/// What a run is found by.
+fn key(spec: &Spec, attempt: u32) -> String {
+    format!("{attempt} {} {}", spec.repeat, spec.key())
 }
 
 /// Whether it can be simulated at all: memory has room for files beside the server.
@@ -162,10 +212,35 @@ fn whole(spec: &Spec, flag: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::experiments::{SIMULATED, experiment};
     use crate::schedule::missing;
     use crate::setup::Setup;
+
+    /// Those behind the first are run beside it, whatever workload they ask for: each comes out as
+    /// by itself.
+    #[test]
+    fn what_is_run_beside_others_is_the_same() {
+        let setup = Setup { repeats: Some(2), seconds: Some(1.0), ..Setup::default() };
+        let (mut specs, _) = missing(experiment("choi05").expect("an experiment"), &setup, &[]);
+        // Of figure 5a, whose sets are each a workload: two repeats, and two models.
+        specs.retain(|spec| ["mp", "mt"].contains(&&*spec.subject.name));
+        specs.truncate(12);
+        let sets: BTreeSet<_> = specs.iter().map(|spec| &spec.load.flags).collect();
+        assert_eq!(sets.len(), 3, "{sets:?}");
+        let simulated = |simulations: &mut Simulations, specs: &[Spec]| {
+            let mut point = Point::begun("run", &specs[0], 0);
+            simulations.simulate(specs, &mut point).expect("a scenario");
+            (point.counters, point.load.expect("a load").flow.replies)
+        };
+        let mut together = Simulations::default();
+        for at in 0..specs.len() {
+            let alone = simulated(&mut Simulations::default(), &specs[at..=at]);
+            assert_eq!(simulated(&mut together, &specs[at..]), alone, "{}", specs[at].key());
+        }
+    }
 
     /// One that does not would end a sweep of an hour somewhere in it.
     #[test]

@@ -29,7 +29,7 @@ fn setup(subjects: &[&str]) -> Setup {
 /// All points that the experiment asks for.
 pub(crate) fn performed(of: &Experiment, setup: &Setup, server: Server<'_>) -> Vec<Point> {
     let mut points = Vec::new();
-    let mut measure = |spec: &Spec, attempt| Ok(point(spec, attempt, server));
+    let mut measure = |specs: &[Spec], attempt| Ok(point(&specs[0], attempt, server));
     schedule::run(&[of], setup, &mut points, &mut measure, &mut |_| ()).expect("a whole run");
     points
 }
@@ -106,7 +106,8 @@ fn what_is_invalid_is_measured_again_and_not_for_ever() {
 
 fn gives_up(setup: &Setup, attempts_max: u32) {
     let mut points = Vec::new();
-    let mut measure = |spec: &Spec, attempt| {
+    let mut measure = |specs: &[Spec], attempt| {
+        let spec = &specs[0];
         let mut point = point(spec, attempt, &|_, rate| rate.unwrap_or(1_000.0).min(1_000.0));
         // The first of every two tries, and one rate for good.
         let is_never = spec.factors.get(OF_CAPACITY) == Some(&2.0);
@@ -131,7 +132,8 @@ fn gives_up(setup: &Setup, attempts_max: u32) {
 fn a_repeat_that_never_counts_is_told() {
     let setup = setup(&["sped"]);
     let mut points = Vec::new();
-    let mut measure = |spec: &Spec, attempt| {
+    let mut measure = |specs: &[Spec], attempt| {
+        let spec = &specs[0];
         let mut point = point(spec, attempt, &|_, rate| rate.unwrap_or(1_000.0).min(1_000.0));
         if spec.factors.get(OF_CAPACITY) == Some(&2.0) && spec.repeat == 1 {
             point.verdict = Verdict::Invalid(vec![String::from("steal")]);
@@ -150,7 +152,8 @@ fn a_repeat_that_never_counts_is_told() {
 fn a_probe_is_tried_again_unless_its_client_was_the_limit() {
     for (why, expected) in [("client-cpu: 99 %", 1), ("steal", 2)] {
         let mut points = Vec::new();
-        let mut measure = |spec: &Spec, attempt| {
+        let mut measure = |specs: &[Spec], attempt| {
+            let spec = &specs[0];
             let mut point = point(spec, attempt, &|_, rate| rate.unwrap_or(1_000.0).min(1_000.0));
             if spec.stage == PROBE && attempt == 0 {
                 point.verdict = Verdict::Invalid(vec![String::from(why)]);
@@ -170,7 +173,8 @@ fn a_probe_is_tried_again_unless_its_client_was_the_limit() {
 fn the_time_that_is_left_is_told() {
     let mut told = Vec::new();
     let mut points = Vec::new();
-    let mut measure = |spec: &Spec, attempt| {
+    let mut measure = |specs: &[Spec], attempt| {
+        let spec = &specs[0];
         Ok(point(spec, attempt, &|_, rate| rate.unwrap_or(5_000.0).min(5_000.0)))
     };
     let mut tell = |news: News<'_>| {
@@ -204,7 +208,8 @@ fn who_has_no_capacity_is_asked_for_no_multiple_of_it() {
     ];
     for (name, server, why) in rows {
         let (setup, mut points) = (setup(&["sped", "mt"]), Vec::new());
-        let mut measure = |spec: &Spec, attempt| {
+        let mut measure = |specs: &[Spec], attempt| {
+            let spec = &specs[0];
             let own = |_: &Spec, rate: Option<f64>| rate.unwrap_or(3_000.0).min(3_000.0);
             let is_it = spec.subject.name == "mt";
             let mut point = point(spec, attempt, if is_it { server } else { &own });
@@ -342,7 +347,8 @@ proptest! {
         let mut points = Vec::new();
         for stops in [stopped_at, usize::MAX] {
             let mut left = stops;
-            let mut measure = |spec: &Spec, attempt| {
+            let mut measure = |specs: &[Spec], attempt| {
+            let spec = &specs[0];
                 left = left.checked_sub(1).ok_or(Failure::Stopped)?;
                 Ok(point(spec, attempt, &server))
             };

@@ -24,7 +24,8 @@ const REPEATS: u32 = 3;
 fn sections(of: &Experiment) -> Vec<Section> {
     let setup = Setup { repeats: Some(REPEATS), ..Setup::default() };
     let mut points = Vec::new();
-    let mut measure = |spec: &Spec, attempt| {
+    let mut measure = |specs: &[Spec], attempt| {
+        let spec = &specs[0];
         // Far enough from each other, and without spread, so that a claim would be judged.
         let own = 1_000.0 + 10.0 * spec.subject.to_string().len() as f64;
         let server = |_: &Spec, rate: Option<f64>| rate.map_or(own, |rate| own.min(rate));

@@ -52,7 +52,8 @@ fn results_of(
         experiments.iter().map(|name| experiment(name).expect("an experiment")).collect();
     let mut points: Vec<Point> = Vec::new();
     let mut left = points_max;
-    let mut measure = |spec: &Spec, attempt| {
+    let mut measure = |specs: &[Spec], attempt| {
+        let spec = &specs[0];
         left = left.checked_sub(1).ok_or(Failure::Stopped)?;
         let mut point = point(spec, attempt, &|_, rate| rate.unwrap_or(900.0).min(900.0));
         point.verdict = judge(spec);
@@ -264,7 +265,8 @@ fn times_are_compared_where_both_asked_for_as_much() {
 fn again_of(first: &Results, specs: &[Spec], points_max: usize, share: f64) -> Results {
     let mut points = Vec::new();
     let mut left = points_max;
-    let mut measure = |spec: &Spec, attempt| {
+    let mut measure = |specs: &[Spec], attempt| {
+        let spec = &specs[0];
         left = left.checked_sub(1).ok_or(Failure::Stopped)?;
         Ok(point(spec, attempt, &|_, rate| share * rate.unwrap_or(900.0).min(900.0)))
     };

@@ -83,12 +83,13 @@ fn performed(name: &str, setup: &Setup, takes: Takes, limit: f64) -> (Vec<Point>
     let of = experiment(name).expect("an experiment of this name");
     let mut points = Vec::new();
     let mut simulations = Simulations::default();
-    let mut measure = |spec: &Spec, attempt| {
+    let mut measure = |specs: &[Spec], attempt| {
+        let spec = &specs[0];
         let mut point = Point::begun("of a test", spec, attempt);
         if fitted::is_asked(spec) {
             fitted::fit(spec, &mut point)?;
         } else if spec.is_simulated() {
-            simulations.simulate(spec, &mut point)?;
+            simulations.simulate(specs, &mut point)?;
         } else {
             point = measured(spec, attempt, takes);
             let rate = spec.factors.get(RATE).copied();
@@ -203,7 +204,8 @@ fn steps_are_measured_once_and_those_that_do_not_count_are_told() {
     assert_eq!(kept, each);
     assert_eq!(kept.len(), 3 * (5 + 1), "five loads and what is timed, three times: {kept:?}");
     let mut points = Vec::new();
-    let mut measure = |spec: &Spec, attempt| {
+    let mut measure = |specs: &[Spec], attempt| {
+        let spec = &specs[0];
         let mut point = Point::begun("of a test", spec, attempt);
         if !fitted::is_asked(spec) && !spec.is_simulated() {
             point = measured(spec, attempt, |_| BUSY_US);

@@ -193,8 +193,8 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
     let setup = run.setup.clone();
     results.runs.push(run.clone());
     let progress = Progress::new();
-    let mut measure = |spec: &Spec, attempt| {
-        let point = bench.measure(spec, attempt)?;
+    let mut measure = |specs: &[Spec], attempt| {
+        let point = bench.measure(specs, attempt)?;
         log.add(&Line::Point(Box::new(point.clone())))?;
         Ok(point)
     };

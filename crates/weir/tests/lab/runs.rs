@@ -290,7 +290,7 @@ fn point(spec: &Spec) -> Point {
     let lab = Lab::new();
     let mut bench =
         Bench::new(super::executable(), "of a test", &sites(), &lab.home().join("scratch"));
-    bench.as_mut().expect("a place").measure(spec, 0).expect("a point")
+    bench.as_mut().expect("a place").measure(std::slice::from_ref(spec), 0).expect("a point")
 }
 
 /// A loop is blocked by the first read of each file. It counts how long once a second, when the
