@@ -89,7 +89,7 @@ pub const DISK: Figure = figure("disk busy", "%", |run| {
     let all_ns = run.whole.lasts_ns as f64 * f64::from(run.whole.channels);
     100.0 * run.whole.reads.busy_ns as f64 / all_ns
 });
-/// Of the time.
+/// Of the time, that somebody sends: over one at least, where each client has a link of his own.
 pub const LINK: Figure = figure("link busy", "%", |run| {
     100.0 * run.whole.carried.busy_ns as f64 / run.whole.lasts_ns as f64
 });

@@ -9,8 +9,8 @@ use load::choices::Choices;
 use load::collector::{Collector, Pace, Plan};
 use load::source::Workload;
 use load::stop::Stop;
-use load::workload;
 use load::workload::settings::{KNOBS, Settings};
+use load::workload::{self, Named};
 use measure::draw::Draw;
 use measure::{Duration, Instant};
 
@@ -91,14 +91,19 @@ impl Scenario {
         }
     }
 
-    /// Another value of a parameter, in its unit, or of a knob of the workload.
+    /// Another value of a parameter, in its unit, or of a knob of the workload, as it is now.
     ///
     /// # Errors
-    /// There is neither of that name, or it cannot be that: one line.
+    /// There is neither of that name, the workload has no such knob, or it cannot be that: one
+    /// line.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
-        match KNOBS.iter().any(|knob| knob.name == name) {
-            true => self.settings.set(name, value),
-            false => self.parameters.set(name, value),
+        if !KNOBS.iter().any(|knob| knob.name == name) {
+            return self.parameters.set(name, value);
+        }
+        let is_foreign = |of: &&Named| !of.knobs.contains(&name);
+        match workload::named(&self.workload).filter(is_foreign) {
+            Some(of) => Err(format!("{name}: {} has no such knob", of.name)),
+            None => self.settings.set(name, value),
         }
     }
 
@@ -148,16 +153,20 @@ impl Scenario {
 
     /// Who asks again as soon as he is answered would do so for ever at the same moment.
     fn takes_time(&self) -> Result<(), String> {
-        /// Of which each request has all.
-        const EACH: [&str; 5] = ["receive", "header", "path-lookup", "cache-lookup", "round-trip"];
-        let takes = EACH.iter().any(|name| self.parameters.whole(name) > 0);
-        match takes || self.gaps.is_some() {
-            true => Ok(()),
-            false => Err(format!(
-                "in a closed loop a request has to take some time: let one of {} be more than 0",
-                EACH.join(", ")
-            )),
+        let each = ["receive", "header", "path-lookup", "cache-lookup", "transmit"];
+        // A client that is kept for ever is accepted once.
+        let more = if self.keeps == Some(Keeps::Client) { None } else { Some("accept") };
+        let mut works = each.into_iter().chain(more);
+        // There and back, a nanosecond each.
+        let is_far = self.parameters.whole("round-trip") > 1;
+        if self.gaps.is_some() || is_far || works.any(|name| self.parameters.whole(name) > 0) {
+            return Ok(());
         }
+        let works: Vec<&str> = each.into_iter().chain(more).collect();
+        Err(format!(
+            "in a closed loop a request has to take some time: let {} or round-trip be more than 0",
+            works.join(", ")
+        ))
     }
 
     /// One run, from warm caches on. The workload is given back: making one may take longer than

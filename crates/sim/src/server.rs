@@ -80,7 +80,7 @@ pub enum Step {
     Files,
 }
 
-/// What the cache's lock is held for, from the least on.
+/// What the cache's lock is held for: a look, and what is named beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Covers {
     Look,
@@ -100,7 +100,6 @@ struct Costs {
     header: u64,
     transmit: u64,
     transmit_block_bytes: u64,
-    block_switch: u64,
     events_call: u64,
     event: u64,
     events_batch: usize,
@@ -177,9 +176,10 @@ impl Server {
         self.has_task_rows.then_some(number % self.crew.cores)
     }
 
-    /// A stage is done with a request: it may give its core up.
-    pub async fn rest(&self, task: &Task) {
-        if self.takes_one {
+    /// A stage is done with a request, and goes on with the next one of this queue: it may give its
+    /// core up before.
+    pub async fn rest(&self, task: &Task, queue: QueueId) {
+        if self.takes_one && !task.is_empty(queue) {
             task.give_way().await;
         }
     }
@@ -363,8 +363,7 @@ impl Server {
 
     /// Says whether all of it is sent.
     async fn transmit(&self, task: &Task, connection: Item, asked: Asked) -> bool {
-        let Costs { transmit, transmit_block_bytes, block_switch, .. } = self.costs;
-        let Costs { lookup_bytes, cache_lookup, .. } = self.costs;
+        let Costs { transmit, transmit_block_bytes, lookup_bytes, cache_lookup, .. } = self.costs;
         let lock = self.cache_lock(asked.file).filter(|_| self.covers == Covers::Send);
         let piece_bytes = if lookup_bytes == 0 { u64::MAX } else { lookup_bytes };
         loop {
@@ -379,9 +378,7 @@ impl Server {
             // Room that is told of may be less by rounding.
             let room = room.max(1);
             let piece = room.min(piece_bytes);
-            let switch = if block_switch > 0 && task.others_wait() { block_switch } else { 0 };
-            self.under(task, lock, piece.div_ceil(transmit_block_bytes) * (transmit + switch))
-                .await;
+            self.under(task, lock, piece.div_ceil(transmit_block_bytes) * transmit).await;
             let mut clients = self.clients.borrow_mut();
             let taken = clients.send(&mut self.world.borrow_mut(), connection, piece);
             self.sent_bytes.set(self.sent_bytes.get() + taken);
@@ -416,7 +413,6 @@ impl Costs {
             header: parameters.whole("header"),
             transmit: parameters.whole("transmit"),
             transmit_block_bytes: parameters.whole("transmit-block").max(1),
-            block_switch: parameters.whole("block-switch"),
             events_call: parameters.whole("events-call"),
             event: parameters.whole("event"),
             events_batch: match parameters.whole("events-batch") {

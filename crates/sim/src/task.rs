@@ -65,8 +65,7 @@ impl Task {
     }
 
     /// Whether somebody waits for its core.
-    #[must_use]
-    pub fn others_wait(&self) -> bool {
+    fn others_wait(&self) -> bool {
         self.world.borrow().cores.others_wait(self.id)
     }
 

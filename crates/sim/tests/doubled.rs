@@ -176,9 +176,11 @@ impl Case {
             ..Scenario::new(model, &Parameters::shipped("choi05").expect("a set"))
         };
         // 8 ns for each byte: a rate that is a whole number of them.
-        for (name, value) in [("trace-scale", "0.02"), ("disk-rate", "1000")].iter().chain(self.set)
-        {
+        for (name, value) in [("disk-rate", "1000")].iter().chain(self.set) {
             scenario.set(name, value).expect("a parameter");
+        }
+        if self.workload.starts_with("choi") {
+            scenario.set("trace-scale", "0.02").expect("a knob of traces");
         }
         scenario
     }

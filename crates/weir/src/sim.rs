@@ -162,6 +162,7 @@ fn run(flags: &ArgMatches) -> ExitCode {
         }
     }
     match point.judge() {
+        Ok(()) if done < all => ExitCode::from(STOPPED),
         Ok(()) => told,
         Err(what) => {
             complain(&what);
@@ -296,7 +297,10 @@ fn told(point: &Point) -> String {
         point.scenario.parameters.name
     );
     for (name, of) in rows(point) {
-        let _ = writeln!(text, "{name:36} {:10.2} ± {:.2}", of.mean, of.half);
+        let _ = write!(text, "{name:36} {:10.2}", of.mean);
+        // One run tells nothing of how far off it may be.
+        let half = (point.runs.len() > 1).then(|| format!(" ± {:.2}", of.half));
+        let _ = writeln!(text, "{}", half.unwrap_or_default());
     }
     text
 }

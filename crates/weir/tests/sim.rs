@@ -139,7 +139,7 @@ const STOPPED: [Stopped; 3] = [
         asked: "run mt --workload choi-clarknet --set trace-scale=0.05 --memory-mb 10 \
             --clients 20 --warm-up 1 --measured 2",
         seen: &[("replications that are done", some_are_done)],
-        status: 0,
+        status: 130,
         said: " of 1000 replications are done\r\n",
         has_figures: true,
     },
@@ -239,8 +239,9 @@ fn who_asks_wrongly_is_told_in_one_line() {
         ("run mt --workload choi-nosa", "there is no workload choi-nosa"),
         ("run mt --memory-mb 1", "mt: of 1 MiB of memory processes take 0, threads take 2"),
         (
-            "run mt --set receive=0 --set header=0 --set path-lookup=0 --set cache-lookup=0",
-            "in a closed loop a request has to take some time: let one of receive, header,",
+            "run mt --set receive=0 --set header=0 --set path-lookup=0 --set cache-lookup=0 --set \
+             accept=0 --set transmit=0 --set round-trip=0.000001",
+            "in a closed loop a request has to take some time: let receive, header,",
         ),
         ("run mt --processors 0", "--processors 0: has to be from 1 to 1024"),
         ("run mt --rate 0", "--rate 0: a rate is a number from"),
@@ -250,7 +251,8 @@ fn who_asks_wrongly_is_told_in_one_line() {
         ("run mt --keeps ever", "--keeps ever: has to be one of request, session, client"),
         ("run mt --patience never", "--patience never: has to be a number of seconds above 0"),
         ("run mt --set trace-scale=x", "--set trace-scale x: has to be a number from 0.001 to 100"),
-        ("run mt --set slice=5 --set bytes=", "--set bytes : has to be"),
+        ("run mt --workload one-packet --set slice=5 --set bytes=", "--set bytes : has to be"),
+        ("run mt --set recency=0", "--set recency: choi-penn-state-cse has no such knob"),
         ("run mt --cache-policy lruu", "--cache-policy lruu: has to be one of lru, lfu"),
         ("sweep choi05 --beside no/such", "no/such: there are no results"),
         ("sweep choi06", "choi06: no such sweep; did you mean choi05?"),

@@ -188,15 +188,12 @@ fn plan(setup: &Setup, _: &Known<'_>) -> Plan {
             MODELS.iter().for_each(|(model, _)| all(chart, (model, *x), &AS_SAID));
         }
     }
-    // What begins from the same memory stands together, and with it what asks for the same files.
-    for is_of_workload in [false, true] {
-        let fills = || fills::FILLS.iter().filter(|fill| fill.is_of_workload() == is_of_workload);
-        for chart in &CHARTS {
-            for at in said::places(chart) {
-                let fills = fills().filter(|fill| fill.changes(registered(at.0)));
-                let fills = fills.filter(|fill| has_room(chart, setup, at, fill));
-                fills.for_each(|fill| all(chart, at, fill));
-            }
+    // What begins from the same memory stands together.
+    for chart in &CHARTS {
+        for at in said::places(chart) {
+            let fills = fills::FILLS.iter().filter(|fill| fill.changes(registered(at.0)));
+            let fills = fills.filter(|fill| has_room(chart, setup, at, fill));
+            fills.for_each(|fill| all(chart, at, fill));
         }
     }
     Plan { specs, later_s: 0.0 }

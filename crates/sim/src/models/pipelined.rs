@@ -62,7 +62,7 @@ async fn accept_connection(task: Task, server: Rc<Server>, pool: Pool) {
     loop {
         let connection = server.accepted(&task).await;
         server.hear(connection, pool.read_request);
-        server.rest(&task).await;
+        server.rest(&task, server.listening).await;
     }
 }
 
@@ -75,7 +75,7 @@ async fn read_request(task: Task, server: Rc<Server>, pool: Pool) {
         }
         server.receive(&task, connection).await;
         server.hand_over(&task, pool.find_file, connection).await;
-        server.rest(&task).await;
+        server.rest(&task, pool.read_request).await;
     }
 }
 
@@ -85,7 +85,7 @@ async fn find_file(task: Task, server: Rc<Server>, pool: Pool) {
         let is_kept = server.find(&task, server.asked(connection).file).await;
         let next = if is_kept { pool.send_header } else { pool.translate };
         server.hand_over(&task, next, connection).await;
-        server.rest(&task).await;
+        server.rest(&task, pool.find_file).await;
     }
 }
 
@@ -102,7 +102,7 @@ async fn send_header(task: Task, server: Rc<Server>, pool: Pool) {
         let connection = task.take(pool.send_header).await;
         server.send_header(&task, connection).await;
         server.hand_over(&task, pool.send_data, connection).await;
-        server.rest(&task).await;
+        server.rest(&task, pool.send_header).await;
     }
 }
 
@@ -121,7 +121,8 @@ async fn send_data(task: Task, server: Rc<Server>, pool: Pool) {
             task.wait(&[pool.loaded, pool.send_data]).await;
             continue;
         }
-        server.rest(&task).await;
+        let next = if task.is_empty(pool.loaded) { pool.send_data } else { pool.loaded };
+        server.rest(&task, next).await;
     }
 }
 

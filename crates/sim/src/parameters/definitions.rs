@@ -64,11 +64,6 @@ pub const DEFINITIONS: &[Definition] = &[
     is("header", Takes::Time, "processor time of making and sending the head of a reply"),
     is("transmit", Takes::Time, "processor time of sending a block of a file"),
     is("transmit-block", Takes::Bytes, "the size of such a block"),
-    is(
-        "block-switch",
-        Takes::Time,
-        "what each such block takes more while others wait for the processor",
-    ),
     is("events-call", Takes::Time, "processor time of a call that asks for events"),
     is("event", Takes::Time, "processor time of each event that it returns"),
     is("events-batch", Takes::Count, "events that it returns, at most; 0: all that there are"),
@@ -88,7 +83,7 @@ pub const DEFINITIONS: &[Definition] = &[
     is(
         "lock-covers",
         Takes::Word(&["look", "read", "send"]),
-        "for how long such a lock is held: a look, or also while a file is read, or is sent",
+        "what such a lock is held for: a look; a look and a read; or a look and a send",
     ),
     is("lock-spin", Takes::Time, "how long who waits for a lock keeps the processor"),
     is("lock-transfer", Takes::Time, "taking over what another processor had under its lock"),

@@ -61,6 +61,13 @@ pub(super) const CLAIMS: &[Said] = &[
     ),
     said(
         "6b",
+        "up to 3 processors AMPED is the best: with two",
+        (AMPED, 2),
+        More,
+        &[(MP, 2), (MT, 2), (SPED, 2), (PIPELINED, 2)],
+    ),
+    said(
+        "6b",
         "up to 3 processors AMPED is the best: with three",
         (AMPED, 3),
         More,
@@ -169,9 +176,21 @@ pub(super) const CLAIMS: &[Said] = &[
         &[(SPED, 16), (AMPED, 16)],
     ),
     said("6d-nasa", "NASA: MP is the worst", (MP, 16), Less, BUT_MP),
-    said("7a", "SPED has its peak at 5: 4 answer more than 16", (SPED, 4), More, &[(SPED, 16)]),
+    said(
+        "7a",
+        "SPED has its peak at 5: 4 answer more than 9, 12 and 16",
+        (SPED, 4),
+        More,
+        &[(SPED, 9), (SPED, 12), (SPED, 16)],
+    ),
     said("7a", "SPED's 4 answer more than 1, too", (SPED, 4), More, &[(SPED, 1)]),
-    said("7a", "AMPED has its peak at 5: 4 answer more than 16", (AMPED, 4), More, &[(AMPED, 16)]),
+    said(
+        "7a",
+        "AMPED has its peak at 5: 4 answer more than 9, 12 and 16",
+        (AMPED, 4),
+        More,
+        &[(AMPED, 9), (AMPED, 12), (AMPED, 16)],
+    ),
     said("7a", "AMPED's 4 answer more than 1, too", (AMPED, 4), More, &[(AMPED, 1)]),
     said("7a", "MT is steady: 16 are as good as 6", (MT, 16), Alike, &[(MT, 6)]),
     said("7a", "so is PIPELINED", (PIPELINED, 16), Alike, &[(PIPELINED, 6)]),
@@ -191,6 +210,17 @@ pub(super) const CLAIMS: &[Said] = &[
         &[(SPED, 16), (AMPED, 16)],
     ),
     said("7b", "MP is the worst", (MP, 16), Less, BUT_MP),
+    Said {
+        there: &["7a"],
+        ..said("7b", "MP answers drastically more than with 1 GB", (MP, 16), More, &[(MP, 16)])
+    },
+    Said { there: &["7a"], ..said("7b", "so does MT", (MT, 16), More, &[(MT, 16)]) },
+    Said { there: &["7a"], ..said("7b", "so does SPED", (SPED, 16), More, &[(SPED, 16)]) },
+    Said { there: &["7a"], ..said("7b", "so does AMPED", (AMPED, 16), More, &[(AMPED, 16)]) },
+    Said {
+        there: &["7a"],
+        ..said("7b", "so does PIPELINED", (PIPELINED, 16), More, &[(PIPELINED, 16)])
+    },
     said(
         "7c",
         "beyond 12 the disk is the limit of SPED: 16 answer no more",

@@ -133,18 +133,26 @@ fn row(measured: &[Parameter], model: &str, definition: &Definition) -> Option<R
         "close" => of("close")?.in_unit("us", 1e3),
         "receive" => {
             let switches_us = own("switches")?.median * switch?.us();
-            let others_us = own("transmit-kb")?.median + switches_us + LOOKS_US;
-            let why = "less its KiB, its switches and its looks";
+            let event_us = if is_loop(model) { of("epoll-event")?.us() } else { 0.0 };
+            let (hand_overs, _) = hand_overs(model);
+            let handed_us = hand_overs * hand_over_us(&of)?;
+            let taken_us = switches_us + handed_us + event_us;
+            let others_us = own("transmit-kb")?.median + taken_us + LOOKS_US;
+            let why = "less its KiB, its switches, its hand-overs, its event and its looks";
             own("request")?.less(others_us, why).in_unit("us", 1.0)
         }
         "transmit" => own("transmit-kb")?.in_unit("us", 1.0),
         "path-miss" => own("path-translation")?.in_unit("us", 1.0),
         "disk-read" => {
-            let switch_us = switch?.us();
-            let hand_over_us = (of("hand-over")?.us() - switch_us).max(0.0);
-            let switches_us = own("miss-switches")?.median * switch_us;
-            let others_us = switches_us + hand_overs(model) * hand_over_us;
+            let switches_us = own("miss-switches")?.median * switch?.us();
+            let (_, hand_overs) = hand_overs(model);
+            let others_us = switches_us + hand_overs * hand_over_us(&of)?;
             own("miss")?.less(others_us, "less its switches and hand-overs").in_unit("us", 1.0)
+        }
+        // A busy loop asks for many events with one call, one that sleeps for each.
+        "wake" if is_loop(model) => {
+            let call_us = of("epoll-call")?.us();
+            own("wake")?.less(call_us, "less its call for events").in_unit("us", 1.0)
         }
         "wake" => own("wake")?.in_unit("us", 1.0),
         "events-call" => of("epoll-call")?.in_unit("us", 1e3),
@@ -165,9 +173,24 @@ fn row(measured: &[Parameter], model: &str, definition: &Definition) -> Option<R
     Some(row)
 }
 
-/// How often a file that has to be opened goes from one thread to another: to a helper, and back.
-fn hand_overs(model: &str) -> f64 {
-    if model == "amped" { 2.0 } else { 0.0 }
+/// Whose model asks for events.
+fn is_loop(model: &str) -> bool {
+    ["sped", "amped"].contains(&model)
+}
+
+/// How often a request goes from one thread to another in its model, and how often one more whose
+/// file has to be opened: to a helper, and back.
+fn hand_overs(model: &str) -> (f64, f64) {
+    match model {
+        "amped" => (0.0, 2.0),
+        "pipelined" => (3.0, 2.0),
+        _ => (0.0, 0.0),
+    }
+}
+
+/// Without the switch, which the simulator adds by itself.
+fn hand_over_us(of: &dyn Fn(&str) -> Option<Of>) -> Option<f64> {
+    Some((of("hand-over")?.us() - of("switch-thread")?.us()).max(0.0))
 }
 
 /// A parameter as it was measured, in its own unit.
@@ -247,7 +270,6 @@ const ASSUMED: &[Assumed] = &[
     ("interrupt-dropped", "2", "us", "0, 20", "a small part of what a connection takes"),
     ("header", "0", "us", "0, 10", "among what a request takes"),
     ("transmit-block", "1", "KiB", "1, 1", "what it is measured by"),
-    ("block-switch", "0", "us", "0, 5", "a file is sent by one call"),
     ("events-batch", "0", "", "0, 512", "a loop takes all that is ready"),
     (
         "stage-takes",
@@ -324,8 +346,8 @@ mod tests {
         let read = read.expect("a set");
         assert_eq!(read.processor.as_deref(), Some("One \"1\""));
         let receive = |model| read.of_model(model).whole("receive");
-        // 20 and 40 us, less a switch of 2 each, and two looks.
-        assert_eq!([receive("sped"), receive("mt"), receive("amped")], [17_600, 37_600, 17_600]);
+        // 20 and 40 us, less a switch of 2 each, two looks, and a loop's event of 2.
+        assert_eq!([receive("sped"), receive("mt"), receive("amped")], [15_600, 37_600, 15_600]);
         assert_eq!(read.whole("connection-bytes"), 4_097);
         assert!(text(&all[1..]).is_none(), "what closing costs is not known");
     }
@@ -355,7 +377,7 @@ mod tests {
             ("miss-switches", 0.5),
             ("round-trip", 17.0),
         ];
-        for model in ["sped", "amped"] {
+        for model in ["sped", "amped", "pipelined"] {
             all.extend(of_loads.map(|(name, value)| of(&format!("{model}.{name}"), "us", value)));
         }
         let step = |model, name| {
@@ -363,12 +385,17 @@ mod tests {
             steps.into_iter().find(|(of, _)| *of == name).map(|(_, value)| value)
         };
         let rows = [
-            // Less a KiB, a switch and two looks.
-            ("sped", "receive", 10.35),
+            // Less a KiB, a switch, two looks and an event; and less three hand-overs of 2 us.
+            ("sped", "receive", 10.25),
+            ("pipelined", "receive", 4.35),
+            // Less a call for events, which a thread that waits for its connection does not make.
+            ("sped", "wake", 14.9),
+            ("pipelined", "wake", 15.0),
             ("sped", "accept", 30.0),
             ("sped", "disk-read", 29.5),
             // Less two hand-overs of 2 us as well.
             ("amped", "disk-read", 25.5),
+            ("pipelined", "disk-read", 25.5),
             ("amped", "hand-over", 2.0),
             ("amped", "round-trip", 17.0),
             ("amped", "path-lookup", 0.2),
