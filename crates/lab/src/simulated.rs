@@ -36,8 +36,8 @@ pub const REPLICATIONS: &str = "replications";
 /// Of all that is drawn; not there: `FIRST_SEED`.
 pub const SEED: &str = "seed";
 
-/// What is simulated: as many at a time as there are processors. Caches are warmed once for all that
-/// begin from the same and follow each other.
+/// What is simulated: as many at a time as there are processors. Caches are warmed once for all
+/// that begin from the same and follow each other.
 #[derive(Default)]
 pub struct Simulations {
     warm: Option<(Caches, Arc<Warm>)>,

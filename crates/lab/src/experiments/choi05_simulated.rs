@@ -127,13 +127,13 @@ const fn chart(
     Chart { figure, name, title, trace, memory_mb, clients, over: Over::Processors, filled }
 }
 
-/// Where something is said of 16 processors mostly, it is known sooner with a fill: Penn State CSE's
-/// have 8,000 replies/s,
+/// Where something is said of 16 processors mostly, it is known sooner with a fill: of Penn State
+/// CSE's trace they have 8,000 replies/s,
 const fn mostly_of_16(chart: Chart) -> Chart {
     Chart { filled: Lasts { warm_up_s: 4.0, seconds: 6.0 }, ..chart }
 }
 
-/// and those of smaller files 20,000 and more.
+/// and of those with smaller files 20,000 and more.
 const fn of_small_files(chart: Chart) -> Chart {
     Chart { filled: Lasts { warm_up_s: 2.0, seconds: 3.0 }, ..chart }
 }
@@ -412,8 +412,9 @@ fn question(setup: &Setup) -> Vec<String> {
         format!(
             "Traces are synthesised from tables 4 and 5. Memory is warm before: how long ago each \
              file was asked for is drawn. {warm_up_s} s follow that do not count, and {seconds} s \
-             that do, or fewer of both where something is changed. Repeats draw other requests, the same for all models. A run \
-             whose second half does 5 % more or less than the first, beyond chance, does not count."
+             that do, or fewer of both where something is changed. Repeats draw other requests, \
+             the same for all models. A run whose second half does 5 % more or less than the \
+             first, beyond chance, does not count."
         ),
     ]
 }
