@@ -1,7 +1,7 @@
 //! What the paper says of its figures 5 to 8.
 
 use super::advantage::{ADVANTAGE, Advantage};
-use super::{At, LOCK_WAIT, Said};
+use super::{At, DISK, LOCK_WAIT, Said};
 use crate::claim::Says;
 use crate::metric;
 
@@ -202,6 +202,11 @@ pub(super) const CLAIMS: &[Said] = &[
         &[(MP, 16), (MT, 16), (SPED, 16), (AMPED, 16)],
     ),
     said("7a", "MP is the worst", (MP, 16), Less, BUT_MP),
+    full("7a", "MP is bounded by the disk, which is as busy as UCB's files keep it", (MP, 16)),
+    full("7a", "so is MT", (MT, 16)),
+    full("7a", "so is SPED", (SPED, 16)),
+    full("7a", "so is AMPED", (AMPED, 16)),
+    full("7a", "and PIPELINED", (PIPELINED, 16)),
     said(
         "7b",
         "PIPELINED answers more than SPED and AMPED",
@@ -235,6 +240,8 @@ pub(super) const CLAIMS: &[Said] = &[
         NoMore,
         &[(AMPED, 12)],
     ),
+    full("7c", "SPED's disk is as busy as UCB's files keep it", (SPED, 16)),
+    full("7c", "AMPED's too", (AMPED, 16)),
     said("7c", "MP is the worst", (MP, 16), Less, BUT_MP),
     grows(
         "7b",
@@ -273,6 +280,14 @@ pub(super) const CLAIMS: &[Said] = &[
         figure: Some("7d"),
         ..said("6a", "so does PIPELINED", (PIPELINED, 16), More, &[(PIPELINED, 12)])
     },
+    Said {
+        figure: Some("7d"),
+        ..full("6a", "MP's disk is as busy as UCB's files keep it", (MP, 16))
+    },
+    Said { figure: Some("7d"), ..spare("6a", "MT's is less busy", (MT, 16)) },
+    Said { figure: Some("7d"), ..spare("6a", "SPED's too", (SPED, 16)) },
+    Said { figure: Some("7d"), ..spare("6a", "AMPED's too", (AMPED, 16)) },
+    Said { figure: Some("7d"), ..spare("6a", "and PIPELINED's", (PIPELINED, 16)) },
     Said {
         figure: Some("7d"),
         ..grows(
@@ -354,6 +369,17 @@ const fn mbit(
     beside: &'static [At],
 ) -> Said {
     Said { metric: &metric::SERVER_MBIT, ..said(chart, paper, of, says, beside) }
+}
+
+/// The disk has no rest: it is as busy as MP's is with UC Berkeley's files, of which three of four
+/// are read from it.
+const fn full(chart: &'static str, paper: &'static str, of: At) -> Said {
+    Said { metric: &DISK, there: &["6b"], ..said(chart, paper, of, Alike, &[(MP, 16)]) }
+}
+
+/// It has some.
+const fn spare(chart: &'static str, paper: &'static str, of: At) -> Said {
+    Said { says: Less, ..full(chart, paper, of) }
 }
 
 /// PIPELINED has a greater part of what that model has than there.
