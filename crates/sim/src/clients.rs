@@ -25,7 +25,7 @@ use measure::Instant;
 use crate::resources::links::Link;
 use crate::resources::queues::{Item, QueueId};
 use crate::world::{Whose, World};
-pub use manner::{Interrupts, Manner, Sending};
+pub use manner::{Interrupts, Manner, Sending, Timeouts};
 use open::Open;
 pub use tally::{Drops, Tally};
 
@@ -142,10 +142,11 @@ impl Clients {
         listening: QueueId,
     ) -> Self {
         let open = manner.gaps.clone().map(|gaps| Open::new(gaps, manner.seed, world));
-        let Sending { link_bytes_per_s: rate, has_own_links, .. } = manner.sending;
+        let Sending { link_bytes_per_s: rate, link_grain_ns, has_own_links, .. } = manner.sending;
         let link = (rate > 0.0).then(|| {
             let place = world.place(Whose::Outside(sending::LINK));
-            if has_own_links { Link::one_for_each(rate, place) } else { Link::new(rate, place) }
+            let link = Link::new(rate, place).rounding_to(link_grain_ns);
+            if has_own_links { link.one_for_each() } else { link }
         });
         // Of an open loop they come one by one.
         let first = if open.is_some() { 0 } else { manner.count };

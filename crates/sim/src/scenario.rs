@@ -14,7 +14,7 @@ use load::workload::{self, Named};
 use measure::draw::Draw;
 use measure::{Duration, Instant};
 
-use crate::clients::{Clients, Interrupts, Manner, Sending, Sessions};
+use crate::clients::{Clients, Interrupts, Manner, Sending, Sessions, Timeouts};
 use crate::crew::Crew;
 use crate::footprint::Footprint;
 use crate::models::Model;
@@ -298,9 +298,14 @@ impl Scenario {
             keeps: self.keeps(&*workload),
             patience_ns: self.patience.map(|patience| patience.as_nanos() as u64),
             round_trip_ns: self.parameters.whole("round-trip"),
+            timeouts: Timeouts {
+                syn_ns: self.parameters.whole("syn-timeout"),
+                data_ns: self.parameters.whole("data-timeout"),
+            },
             half_open_max: self.parameters.whole("half-open"),
             sending: Sending {
                 link_bytes_per_s: self.parameters.number("link-rate"),
+                link_grain_ns: self.parameters.whole("link-grain").max(1),
                 has_own_links: self.parameters.word("link-is") == "own",
                 buffer_bytes: self.parameters.whole("send-buffer"),
             },

@@ -1,9 +1,7 @@
 //! All times doubled: each event is at exactly twice its time, whatever is simulated.
 //!
 //! Times that are drawn are whole nanoseconds when they come into a simulation, and are doubled as
-//! such. Two things cannot be: what Linux waits before it sends something again, so that whoever is
-//! dropped here has lost his patience before; and fractions of a nanosecond, which a link rounds:
-//! two share one here, and nobody does where replies are given up.
+//! such; what a link rounds its times to is a time, too.
 
 use load::Purpose;
 use load::arrivals::{Gaps, Schedule};
@@ -42,8 +40,9 @@ const PLAIN: Case = Case {
     is_seen: |whole| whole.tally.replied > 1_000,
 };
 
-/// Whoever is dropped has no time to send anything again: less than a fifth of a second, doubled.
-const HASTY: Option<u64> = Some(90);
+/// Whoever is dropped sends it again before he gives up, and what comes with the end of a handshake
+/// more than once.
+const PATIENT: Option<u64> = Some(1_500);
 
 const CASES: &[Case] = &[
     PLAIN,
@@ -66,7 +65,7 @@ const CASES: &[Case] = &[
         what: "a short queue",
         rate: Some(2_000.0),
         clients: 1_000,
-        patience_ms: HASTY,
+        patience_ms: PATIENT,
         set: &[
             ("receive", "2000"),
             ("backlog", "5"),
@@ -83,7 +82,7 @@ const CASES: &[Case] = &[
         what: "few handshakes that may be half open",
         rate: Some(2_000.0),
         clients: 1_000,
-        patience_ms: HASTY,
+        patience_ms: PATIENT,
         set: &[("receive", "2000"), ("backlog", "3000"), ("round-trip", "30"), ("half-open", "20")],
         is_seen: |whole| whole.tally.drops.drop_request > 0 && whole.tally.given_up > 0,
         ..PLAIN
@@ -92,37 +91,37 @@ const CASES: &[Case] = &[
         what: "more handshakes than the queue has room for",
         rate: Some(2_000.0),
         clients: 1_000,
-        patience_ms: HASTY,
+        patience_ms: PATIENT,
         set: &[("receive", "2000"), ("backlog", "20"), ("round-trip", "30"), ("half-open", "4000")],
         is_seen: |whole| whole.tally.drops.syn_queue_full > 0 && whole.tally.given_up > 0,
         ..PLAIN
     },
     Case {
         what: "a link",
-        clients: 2,
+        clients: 20,
         set: &[("link-rate", "20")],
         is_seen: |whole| whole.carried.busy_ns > whole.lasts_ns / 10,
         ..PLAIN
     },
     Case {
         what: "a link and send buffers",
-        clients: 2,
+        clients: 20,
         set: &[("link-rate", "20"), ("send-buffer", "4096")],
         is_seen: |whole| whole.carried.busy_ns > whole.lasts_ns / 10,
         ..PLAIN
     },
     Case {
         what: "a link in an open loop",
-        rate: Some(200.0),
-        clients: 2,
-        set: &[("link-rate", "20"), ("send-buffer", "9000"), ("round-trip", "2")],
+        rate: Some(400.0),
+        clients: 20,
+        set: &[("link-rate", "10"), ("send-buffer", "9000"), ("round-trip", "2")],
         is_seen: |whole| whole.carried.busy_ns > whole.lasts_ns / 10 && whole.tally.missed > 0,
         ..PLAIN
     },
     Case {
         what: "replies that are given up on a link",
-        clients: 1,
-        patience_ms: HASTY,
+        clients: 20,
+        patience_ms: PATIENT,
         set: &[("link-rate", "1"), ("send-buffer", "4096")],
         is_seen: |whole| whole.carried.lost_bytes > 0 && whole.tally.lost_bytes > 0,
         ..PLAIN
@@ -196,7 +195,7 @@ fn stretched(scenario: &Scenario, times: u32) -> Scenario {
             Takes::Rate => value / f64::from(times),
             _ => continue,
         };
-        let of_unit = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("Mbit/s", 125e3)];
+        let of_unit = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("Mbit/s", 125e3)];
         let of_unit = of_unit.iter().find(|(unit, _)| *unit == parameter.unit).expect("a unit");
         all.parameters.set(definition.name, &(value / of_unit.1).to_string()).expect("a value");
     }

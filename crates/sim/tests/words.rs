@@ -103,7 +103,7 @@ fn each_client_may_have_a_link_of_his_own() {
     assert!(own > 5 * shared, "{own} and {shared}");
 
     let mut agenda = Agenda::default();
-    let mut link = Link::one_for_each(1e6, agenda.place());
+    let mut link = Link::new(1e6, agenda.place()).one_for_each();
     link.put(0, 4_000, 0, &mut agenda);
     link.put(1, 1_000, MS, &mut agenda);
     let mut told = Vec::new();

@@ -3,33 +3,24 @@
 
 use load::record::{Outcome, Step};
 
+use super::manner::Timeouts;
 use super::{Clients, Connection, Drops, Life, State};
 use crate::resources::queues::Item;
 use crate::world::World;
 
-const MS_NS: u64 = 1_000_000;
-
-/// A SYN is sent so often again, for the last time after 67 s, and given up after 131 s:
-/// `tcp_syn_retries` of 6, beside those of [`LINEAR_RETRIES`] (Linux, ip-sysctl.rst).
+/// A SYN is sent so often again. Where it waits for a second at first, that is for the last time
+/// after 67 s, and it is given up after 131 s: `tcp_syn_retries` of 6, beside those of
+/// [`LINEAR_RETRIES`] (Linux, ip-sysctl.rst).
 const SYN_RETRIES: u32 = 6 + LINEAR_RETRIES;
-/// These wait a second each, whoever comes behind them twice as long as the one before:
+/// These wait as long as the first, those behind them twice as long as the one before:
 /// `tcp_syn_linear_timeouts`.
 const LINEAR_RETRIES: u32 = 4;
 
-/// What comes with the end of a handshake is sent so often again, for the last time after 51 s. The
-/// server has forgotten the handshake after 63 s (`tcp_synack_retries` of 5; here after those 51),
-/// and answers the next one, after 102 s, with a reset.
+/// What comes with the end of a handshake is sent so often again. Where it waits for 200 ms at
+/// first, that is for the last time after 51 s. The server has forgotten the handshake after 63 s
+/// (`tcp_synack_retries` of 5; here after those 51), and answers the next one, after 102 s, with a
+/// reset.
 const DATA_RETRIES: u32 = 8;
-
-/// How long Linux waits for an answer to a SYN that was sent so often before.
-const fn syn_timeout_ns(before: u32) -> u64 {
-    (1_000 * MS_NS) << before.saturating_sub(LINEAR_RETRIES)
-}
-
-/// And for that to data (`TCP_RTO_MIN`, twice as long each time).
-const fn data_timeout_ns(before: u32) -> u64 {
-    (200 * MS_NS) << before
-}
 
 impl Clients {
     /// A SYN is there, or is given up.
@@ -41,7 +32,8 @@ impl Clients {
             *class(&mut self.tally.drops) += 1;
             world.interrupt(client, self.manner.interrupts.dropped_ns);
             let state = State::Connects(dropped + 1);
-            return self.begin_with(world, client, state, syn_timeout_ns(dropped));
+            let waits_ns = self.manner.timeouts.of_syn_ns(dropped);
+            return self.begin_with(world, client, state, waits_ns);
         }
         world.interrupt(client, self.manner.interrupts.taken_ns);
         self.half_open += 1;
@@ -67,7 +59,8 @@ impl Clients {
                 self.half_open -= 1;
             }
             let state = State::Acknowledges(dropped + 1);
-            return self.begin_with(world, client, state, data_timeout_ns(dropped));
+            let waits_ns = self.manner.timeouts.of_data_ns(dropped);
+            return self.begin_with(world, client, state, waits_ns);
         }
         self.half_open -= 1;
         self.tally.opened += 1;
@@ -98,14 +91,31 @@ impl Clients {
     }
 }
 
+impl Timeouts {
+    /// How long Linux waits for an answer to a SYN that was sent so often before.
+    const fn of_syn_ns(&self, before: u32) -> u64 {
+        self.syn_ns << before.saturating_sub(LINEAR_RETRIES)
+    }
+
+    /// And for that to data, twice as long each time.
+    const fn of_data_ns(&self, before: u32) -> u64 {
+        self.data_ns << before
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const MS_NS: u64 = 1_000_000;
+    const LINUX: Timeouts = Timeouts { syn_ns: 1_000 * MS_NS, data_ns: 200 * MS_NS };
+
     /// Linux's ip-sysctl.rst: the last one after 67 s, and the end after 131 s.
     #[test]
     fn syns_are_sent_again_as_linux_does() {
-        let sum_s = |sent: u32| (0..sent).map(syn_timeout_ns).sum::<u64>() / (1_000 * MS_NS);
+        let sum_s = |sent: u32| {
+            (0..sent).map(|before| LINUX.of_syn_ns(before)).sum::<u64>() / (1_000 * MS_NS)
+        };
         let sent_s: Vec<u64> = (1..=SYN_RETRIES).map(sum_s).collect();
         assert_eq!(sent_s, [1, 2, 3, 4, 5, 7, 11, 19, 35, 67]);
         assert_eq!(sum_s(SYN_RETRIES + 1), 131);
@@ -114,7 +124,8 @@ mod tests {
     /// The last one before the server forgets, and the first one after that.
     #[test]
     fn requests_are_sent_again_as_linux_does() {
-        let sum_ms = |sent: u32| (0..sent).map(data_timeout_ns).sum::<u64>() / MS_NS;
+        let sum_ms =
+            |sent: u32| (0..sent).map(|before| LINUX.of_data_ns(before)).sum::<u64>() / MS_NS;
         assert_eq!([sum_ms(1), sum_ms(2), sum_ms(3)], [200, 600, 1_400]);
         assert!(sum_ms(DATA_RETRIES) < 63_000 && sum_ms(DATA_RETRIES + 1) > 63_000);
     }

@@ -16,6 +16,8 @@ pub struct Manner {
     pub patience_ns: Option<u64>,
     /// Nanoseconds to the server and back.
     pub round_trip_ns: u64,
+    /// Before something is sent again.
+    pub timeouts: Timeouts,
     /// Handshakes that may be half open (`tcp_max_syn_backlog`); 0: any number, as cookies are
     /// sent.
     pub half_open_max: u64,
@@ -32,10 +34,22 @@ pub struct Manner {
 pub struct Sending {
     /// Of the link to clients; 0: there is none, and replies are there at once.
     pub link_bytes_per_s: f64,
+    /// To whole such are its times rounded up.
+    pub link_grain_ns: u64,
     /// Whether each client has one of his own.
     pub has_own_links: bool,
     /// Of each connection; 0: as large as anything that is sent.
     pub buffer_bytes: u64,
+}
+
+/// How long a client's kernel waits for an answer before it sends something again, for the first
+/// time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Nanoseconds, of a SYN.
+    pub syn_ns: u64,
+    /// The same of what comes with the end of a handshake.
+    pub data_ns: u64,
 }
 
 /// Processor time that the network's soft interrupts take: for a SYN or a request that comes in,

@@ -43,6 +43,8 @@ pub struct Link {
     /// In the agenda.
     place: u32,
     is_shared: bool,
+    /// To whole such are its alarms rounded up.
+    grain_ns: u64,
     /// What a byte takes alone, in parts.
     byte_parts: f64,
     /// When the next is to be told of each flow, by the clock of the link.
@@ -58,8 +60,8 @@ pub struct Link {
     carried: Carried,
 }
 
-/// Of a nanosecond, the clock of a link counts so many parts. Rounding is no matter then, and a
-/// link that is never idle has time for 52 days.
+/// Of its grain, a nanosecond mostly, the clock of a link counts so many parts. Rounding is no
+/// matter then, and a link that is never idle has time for 52 days.
 const PART_BITS: u32 = 12;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -81,6 +83,7 @@ impl Link {
         Self {
             place,
             is_shared: true,
+            grain_ns: 1,
             byte_parts: 1e9 / bytes_per_s * f64::from(1 << PART_BITS),
             marks: Agenda::default(),
             flows: Vec::new(),
@@ -94,8 +97,15 @@ impl Link {
 
     /// One such for each flow.
     #[must_use]
-    pub fn one_for_each(bytes_per_s: f64, place: u32) -> Self {
-        Self { is_shared: false, ..Self::new(bytes_per_s, place) }
+    pub fn one_for_each(self) -> Self {
+        Self { is_shared: false, ..self }
+    }
+
+    /// The same with alarms that are rounded up to whole such.
+    #[must_use]
+    pub fn rounding_to(self, grain_ns: u64) -> Self {
+        let byte_parts = self.byte_parts * self.grain_ns as f64 / grain_ns as f64;
+        Self { grain_ns, byte_parts, ..self }
     }
 
     /// So many bytes more of a flow.
@@ -213,7 +223,8 @@ impl Link {
             Some(mark) => {
                 let parts =
                     u128::from(mark.saturating_sub(self.clock)) * u128::from(self.sharers());
-                agenda.set(self.place, now_ns + parts.div_ceil(1 << PART_BITS) as u64);
+                let grains = parts.div_ceil(1 << PART_BITS) as u64;
+                agenda.set(self.place, now_ns + grains * self.grain_ns);
             }
         }
     }
@@ -228,7 +239,8 @@ impl Link {
 
     fn clock_at(&self, now_ns: u64) -> u64 {
         let parts = u128::from(now_ns - self.changed_ns) << PART_BITS;
-        self.clock + parts.checked_div(self.sharers().into()).unwrap_or_default() as u64
+        let shared_by = u128::from(self.sharers()) * u128::from(self.grain_ns);
+        self.clock + parts.checked_div(shared_by).unwrap_or_default() as u64
     }
 
     /// Among how many each link's rate is divided.

@@ -7,12 +7,15 @@ use sim::parameters::{DEFINITIONS, Parameters, Takes};
 use sim::run::Run;
 use sim::scenario::Scenario;
 
+/// Times that nobody works or is away for.
+const NO_COSTS: [&str; 4] = ["slice", "syn-timeout", "data-timeout", "link-grain"];
+
 /// At a rate, and with these parameters as they are set here.
 pub fn scenario(model: &'static Model, rate: f64, set: &[(&str, &str)]) -> Scenario {
     let mut parameters = Parameters::shipped("choi05").expect("a set");
-    for definition in DEFINITIONS.iter().filter(|of| of.takes == Takes::Time) {
-        let value = if definition.name == "slice" { "10" } else { "0" };
-        parameters.set(definition.name, value).expect("a time");
+    let is_cost = |name| !NO_COSTS.contains(&name);
+    for of in DEFINITIONS.iter().filter(|of| of.takes == Takes::Time && is_cost(of.name)) {
+        parameters.set(of.name, "0").expect("a time");
     }
     for (name, value) in [("receive", "1000")].iter().chain(set) {
         parameters.set(name, value).expect("a parameter");

@@ -251,6 +251,8 @@ const ASSUMED: &[Assumed] = &[
     ("warmth", "\"drawn\"", "", "\"drawn\", \"pass\"", "a server that has run for long"),
     ("backlog", "4096", "", "128, 65536", "net.core.somaxconn, as Linux has it"),
     ("half-open", "0", "", "0, 65536", "net.ipv4.tcp_syncookies=1, as Linux has it"),
+    ("syn-timeout", "1", "s", "1, 3", "Linux's TCP_TIMEOUT_INIT; 3 s before 3.1 (RFC 2988)"),
+    ("data-timeout", "200", "ms", "200, 1000", "Linux's TCP_RTO_MIN"),
     (
         "link-rate",
         "0",
@@ -259,6 +261,7 @@ const ASSUMED: &[Assumed] = &[
         "clients beside the server, whose link is the kernel's memory",
     ),
     ("link-is", "\"shared\"", "", "\"shared\", \"own\"", "there is none"),
+    ("link-grain", "1", "ns", "1, 1000", "as fine as all times"),
     (
         "send-buffer",
         "0",
