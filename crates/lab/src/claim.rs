@@ -15,6 +15,8 @@ pub enum Says {
     Less,
     /// It has no more: as much, or less.
     NoMore,
+    /// It has no less: as much, or more.
+    NoLess,
     /// About as much.
     Alike,
     /// About so many percent of what the other has.
@@ -102,6 +104,10 @@ impl Says {
                 let is_more = ratio.is_more();
                 settled(!is_more && ratio.high * (1.0 - ALIKE_SHARE) <= 1.0, is_more)
             }
+            Self::NoLess => {
+                let is_less = ratio.is_less();
+                settled(!is_less && ratio.low >= 1.0 - ALIKE_SHARE, is_less)
+            }
             Self::Alike => settled(ratio.is_within(ALIKE_SHARE), apart(ratio)),
             Self::About(percent) => {
                 let ratio = ratio.beside(f64::from(percent) / 100.0);
@@ -125,7 +131,8 @@ impl Claim<'_> {
     /// Shown is the hardest of the others: where something is more than every one, that which has
     /// most.
     fn compared(&self, verdicts: &[Agreement]) -> Comparison {
-        let is_most = (self.says == Says::More) == (self.beside == Beside::Every);
+        let has_more = matches!(self.says, Says::More | Says::NoLess);
+        let is_most = has_more == (self.beside == Beside::Every);
         let extreme = if is_most { "most" } else { "least" };
         let known = || self.others.iter().filter(|other| self.median(other).is_some());
         let by = |of: &&Side<'_>| self.median(of).unwrap_or_default();
@@ -218,7 +225,7 @@ mod tests {
     fn a_claim_is_judged_by_what_pairs_tell() {
         use {Agreement as A, Says as S};
         type Row<'r> = (S, &'r [f64], &'r [f64], A);
-        let rows: [Row<'_>; 32] = [
+        let rows: [Row<'_>; 36] = [
             (S::More, &[120.0, 121.0, 122.0], &[100.0, 101.0, 102.0], A::Yes),
             (S::More, &[100.0, 101.0, 102.0], &[120.0, 121.0, 122.0], A::No),
             (S::Less, &[100.0, 101.0, 102.0], &[120.0, 121.0, 122.0], A::Yes),
@@ -256,6 +263,10 @@ mod tests {
             (S::NoMore, &[107.0, 108.0, 109.0], &[100.0, 101.0, 102.0], A::No),
             (S::NoMore, &[103.0, 104.0, 105.0], &[100.0, 101.0, 102.0], A::Yes),
             (S::NoMore, &[120.0, 121.0, 122.0], &[100.0, 101.0, 102.0], A::No),
+            (S::NoLess, &[96.0, 97.0, 98.0], &[100.0, 100.0, 100.0], A::Yes),
+            (S::NoLess, &[92.0, 92.0, 93.0], &[100.0, 100.0, 100.0], A::No),
+            (S::NoLess, &[120.0, 121.0, 122.0], &[100.0, 101.0, 102.0], A::Yes),
+            (S::NoLess, &[85.0, 98.0, 99.0], &[100.0, 100.0, 100.0], A::Open),
             (S::About(140), &[141.0, 142.0, 143.0], &[100.0, 101.0, 102.0], A::Yes),
             (S::About(140), &[100.0, 101.0, 102.0], &[100.0, 101.0, 102.0], A::No),
             (S::About(140), &[180.0, 182.0, 184.0], &[100.0, 101.0, 102.0], A::No),

@@ -142,10 +142,10 @@ impl Clients {
         listening: QueueId,
     ) -> Self {
         let open = manner.gaps.clone().map(|gaps| Open::new(gaps, manner.seed, world));
-        let Sending { link_bytes_per_s: rate, link_grain_ns, has_own_links, .. } = manner.sending;
+        let Sending { link_bytes_per_s: rate, has_own_links, .. } = manner.sending;
         let link = (rate > 0.0).then(|| {
             let place = world.place(Whose::Outside(sending::LINK));
-            let link = Link::new(rate, place).rounding_to(link_grain_ns);
+            let link = Link::new(rate, place).rounding_to(manner.grain_ns);
             if has_own_links { link.one_for_each() } else { link }
         });
         // Of an open loop they come one by one.
@@ -390,7 +390,8 @@ impl Clients {
 
     /// To the server, or back.
     const fn way_ns(&self) -> u64 {
-        self.manner.round_trip_ns / 2
+        let Manner { round_trip_ns, grain_ns, .. } = self.manner;
+        round_trip_ns / 2 / grain_ns * grain_ns
     }
 }
 

@@ -39,7 +39,7 @@ impl Footprint {
         memory_bytes: u64,
         connections: u32,
     ) -> Result<Self, String> {
-        let all = |count: u32, name| u64::from(count) * parameters.whole(name);
+        let all = |count: u32, name| u64::from(count).saturating_mul(parameters.whole(name));
         let is_private = parameters.word("contents") == "private";
         let footprint = Self {
             memory_bytes,
@@ -91,7 +91,8 @@ impl Footprint {
         if self.is_contents {
             return 0;
         }
-        self.processes_bytes + self.threads_bytes + self.helpers_bytes + self.connections_bytes
+        let processes_bytes = self.processes_bytes.saturating_add(self.threads_bytes);
+        processes_bytes.saturating_add(self.helpers_bytes).saturating_add(self.connections_bytes)
     }
 }
 

@@ -261,8 +261,12 @@ impl Definition {
         };
         let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
         let number = number.ok_or_else(|| format!("has to be a number, and is {value}"))?;
-        if !number.is_finite() || number < 0.0 || number * factor > NUMBER_MAX {
+        if !number.is_finite() || number < 0.0 {
             return Err(format!("has to be from 0 on and finite, and is {number}"));
+        }
+        if number * factor > NUMBER_MAX {
+            let most = NUMBER_MAX / factor;
+            return Err(format!("has to be {most} at most, and is {number}"));
         }
         Ok(Value::Number(number * factor))
     }

@@ -7,7 +7,6 @@ use crate::clients::Tally;
 use crate::crew::Crew;
 use crate::footprint::Footprint;
 use crate::resources::cores::Busy;
-use crate::resources::disk::Reads;
 use crate::resources::links::Carried;
 use crate::resources::locks::Waits;
 use crate::resources::memory::Seen;
@@ -39,8 +38,8 @@ pub struct Whole {
     pub digest: u64,
     /// Each core.
     pub busy: Vec<Busy>,
-    /// The disk.
-    pub reads: Reads,
+    /// For how long the disk's channels were busy, together.
+    pub disk_busy_ns: u64,
     /// Requests that it serves at a time.
     pub channels: u32,
     /// The link, if there is one.
@@ -87,7 +86,7 @@ pub const SWITCHING: Figure = figure("switching", "%", |run| run.share(|busy| bu
 /// Of the time of all its channels.
 pub const DISK: Figure = figure("disk busy", "%", |run| {
     let all_ns = run.whole.lasts_ns as f64 * f64::from(run.whole.channels);
-    100.0 * run.whole.reads.busy_ns as f64 / all_ns
+    100.0 * run.whole.disk_busy_ns as f64 / all_ns
 });
 /// Of the time, that somebody sends: over one at least, where each client has a link of his own.
 pub const LINK: Figure = figure("link busy", "%", |run| {
@@ -107,7 +106,7 @@ pub const CPU: Figure = figure("processor time, for each request", "µs", |run| 
 /// Alarms that rang.
 pub const EVENTS: Figure = figure("events, for each request", "", |run| run.each(run.whole.events));
 
-/// By clients, as no SYN came through or they had no more patience.
+/// By clients, as nothing of theirs came through or they had no more patience.
 pub const GIVEN_UP: Figure =
     rare("given up, of each request asked for", |run| run.of_asked(run.whole.tally.given_up));
 /// [`DROPPED`] by Brecht04's classes: see [`Drops`](crate::clients::Drops).

@@ -64,6 +64,10 @@ pub struct Scenario {
     pub seed: u64,
 }
 
+/// No timer of the kernel's is finer.
+const JIFFY_NS: u64 = 1_000_000;
+/// Of disks: more than there are tasks that read.
+const CHANNELS_MAX: u64 = 1 << 16;
 /// How much is simulated until it is asked whether it may go on.
 const PIECE: Duration = Duration::from_secs(1);
 
@@ -228,7 +232,7 @@ impl Scenario {
             events: world.events(),
             digest: world.digest(),
             busy: world.cores.busy().collect(),
-            reads: world.disk.reads(),
+            disk_busy_ns: world.disk.busy_ns(lasts_ns),
             channels: world.disk.channels(),
             carried: clients.carried(lasts_ns),
             locks: world.all_locks(),
@@ -274,7 +278,8 @@ impl Scenario {
             disk: Speed {
                 latency_ns: of.whole("disk-latency"),
                 bytes_per_s: of.number("disk-rate").max(1.0),
-                channels: of.whole("disk-channels").max(1) as u32,
+                channels: of.whole("disk-channels").clamp(1, CHANNELS_MAX) as u32,
+                grain_ns: of.whole("grain").max(1),
             },
         }
     }
@@ -298,14 +303,14 @@ impl Scenario {
             keeps: self.keeps(&*workload),
             patience_ns: self.patience.map(|patience| patience.as_nanos() as u64),
             round_trip_ns: self.parameters.whole("round-trip"),
+            grain_ns: self.parameters.whole("grain").max(1),
             timeouts: Timeouts {
-                syn_ns: self.parameters.whole("syn-timeout"),
-                data_ns: self.parameters.whole("data-timeout"),
+                syn_ns: self.parameters.whole("syn-timeout").max(JIFFY_NS),
+                data_ns: self.parameters.whole("data-timeout").max(JIFFY_NS),
             },
             half_open_max: self.parameters.whole("half-open"),
             sending: Sending {
                 link_bytes_per_s: self.parameters.number("link-rate"),
-                link_grain_ns: self.parameters.whole("link-grain").max(1),
                 has_own_links: self.parameters.word("link-is") == "own",
                 buffer_bytes: self.parameters.whole("send-buffer"),
             },

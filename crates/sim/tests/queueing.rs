@@ -26,7 +26,7 @@ fn hardware(cores: u32) -> Hardware {
             wake_ns: 0,
         },
         locking: Locking { spin_ns: 0, transfer_ns: 0 },
-        disk: Speed { latency_ns: 0, bytes_per_s: 1.0, channels: 1 },
+        disk: Speed { latency_ns: 0, bytes_per_s: 1.0, channels: 1, grain_ns: 1 },
     }
 }
 

@@ -22,7 +22,7 @@ fn hardware(cores: u32) -> Hardware {
             wake_ns: 0,
         },
         locking: Locking { spin_ns: 0, transfer_ns: 0 },
-        disk: Speed { latency_ns: 4 * MS, bytes_per_s: 1e6, channels: 1 },
+        disk: Speed { latency_ns: 4 * MS, bytes_per_s: 1e6, channels: 1, grain_ns: 1 },
     }
 }
 

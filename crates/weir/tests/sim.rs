@@ -230,6 +230,10 @@ fn who_asks_wrongly_is_told_in_one_line() {
         ("run amped:helpers=1", "amped: helpers=1: has to be from 2 to"),
         ("run mt --set slise=1", "--set there is no parameter slise; did you mean slice?"),
         ("run mt --set slice=-1", "--set slice: has to be from 0 on and finite, and is -1"),
+        (
+            "run mt --set slice=1e12",
+            "--set slice: has to be 32000000000 at most, and is 1000000000000",
+        ),
         ("run mt --set slice=NaN", "--set slice: has to be from 0 on and finite, and is NaN"),
         ("run mt --set contents=some", "--set contents: has to be shared or private"),
         (
@@ -238,6 +242,10 @@ fn who_asks_wrongly_is_told_in_one_line() {
         ),
         ("run mt --workload choi-nosa", "there is no workload choi-nosa"),
         ("run mt --memory-mb 1", "mt: of 1 MiB of memory processes take 0, threads take 2"),
+        (
+            "run sped --parameters weir --set connection-bytes=18446744073709552",
+            "sped: of 4096 MiB of memory processes take",
+        ),
         (
             "run mt --set receive=0 --set header=0 --set path-lookup=0 --set cache-lookup=0 --set \
              accept=0 --set transmit=0 --set round-trip=0.000001",

@@ -9,6 +9,7 @@ mod advantage;
 mod beside;
 mod claims;
 mod fills;
+mod full;
 mod memory;
 mod said;
 
@@ -412,9 +413,10 @@ fn question(setup: &Setup) -> Vec<String> {
         format!(
             "Traces are synthesised from tables 4 and 5. Memory is warm before: how long ago each \
              file was asked for is drawn. {warm_up_s} s follow that do not count, and {seconds} s \
-             that do, or fewer of both where something is changed. Repeats draw other requests, \
-             the same for all models. A run whose second half does 5 % more or less than the \
-             first, beyond chance, does not count."
+             that do, or fewer of both where something is changed; what processors, locks and the \
+             disk did is told of both together. Repeats draw other requests, the same for all \
+             models. A run whose second half does 5 % more or less than the first, beyond chance, \
+             does not count."
         ),
     ]
 }
@@ -424,6 +426,16 @@ impl Said {
     fn place(&self) -> String {
         format!("Choi05 figure {}", self.figure.unwrap_or(chart_named(self.chart).figure))
     }
+}
+
+/// What something is set beside.
+enum Than {
+    /// Those of [`Said::beside`].
+    Others,
+    /// It is of what this one has more than another, beside the same there.
+    Advantage(Advantage),
+    /// A disk that never rests.
+    FullDisk,
 }
 
 /// What is said of a chart: of a model somewhere, beside others there or elsewhere.
@@ -436,8 +448,7 @@ struct Said {
     metric: &'static Metric,
     /// Charts that the others are of; empty: the same one.
     there: &'static [&'static str],
-    /// It is of what this one has more than another, beside the same there.
-    over: Option<Advantage>,
+    than: Than,
     /// Where the paper says it, if that is another figure with the same chart.
     figure: Option<&'static str>,
 }

@@ -12,8 +12,8 @@ use crate::world::World;
 /// after 67 s, and it is given up after 131 s: `tcp_syn_retries` of 6, beside those of
 /// [`LINEAR_RETRIES`] (Linux, ip-sysctl.rst).
 const SYN_RETRIES: u32 = 6 + LINEAR_RETRIES;
-/// These wait as long as the first, those behind them twice as long as the one before:
-/// `tcp_syn_linear_timeouts`.
+/// So many, and the next one, wait as long as the first; those behind them twice as long as the one
+/// before: `tcp_syn_linear_timeouts`.
 const LINEAR_RETRIES: u32 = 4;
 
 /// What comes with the end of a handshake is sent so often again. Where it waits for 200 ms at

@@ -16,6 +16,8 @@ pub struct Manner {
     pub patience_ns: Option<u64>,
     /// Nanoseconds to the server and back.
     pub round_trip_ns: u64,
+    /// To whole such are half of that, and the times of a link, rounded.
+    pub grain_ns: u64,
     /// Before something is sent again.
     pub timeouts: Timeouts,
     /// Handshakes that may be half open (`tcp_max_syn_backlog`); 0: any number, as cookies are
@@ -34,8 +36,6 @@ pub struct Manner {
 pub struct Sending {
     /// Of the link to clients; 0: there is none, and replies are there at once.
     pub link_bytes_per_s: f64,
-    /// To whole such are its times rounded up.
-    pub link_grain_ns: u64,
     /// Whether each client has one of his own.
     pub has_own_links: bool,
     /// Of each connection; 0: as large as anything that is sent.
@@ -52,8 +52,8 @@ pub struct Timeouts {
     pub data_ns: u64,
 }
 
-/// Processor time that the network's soft interrupts take: for a SYN or a request that comes in,
-/// and for a SYN that is dropped.
+/// Processor time that the network's soft interrupts take: for a SYN, a request or a reset that
+/// comes in, and for what is dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Interrupts {
     /// Nanoseconds.

@@ -13,7 +13,7 @@ pub struct Tally {
     pub closed: u64,
     /// What the listening queue had no room for.
     pub drops: Drops,
-    /// Requests given up, as no SYN of theirs came through, or the client had no more patience.
+    /// Requests given up, as nothing of theirs came through, or the client had no more patience.
     pub given_up: u64,
     /// Bytes of all replies that came whole.
     pub bytes: u64,

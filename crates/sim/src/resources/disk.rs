@@ -14,30 +14,29 @@ pub struct Speed {
     pub bytes_per_s: f64,
     /// Requests that are served at a time.
     pub channels: u32,
-}
-
-/// What was seen of a disk.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reads {
-    /// Requests that were served.
-    pub count: u64,
-    /// For how long its channels were busy, together.
-    pub busy_ns: u64,
-    /// How long requests waited for a channel, together.
-    pub waited_ns: u64,
+    /// To whole such is the time of bytes rounded.
+    pub grain_ns: u64,
 }
 
 /// See the head of this file.
 #[derive(Debug)]
 pub struct Disk {
     speed: Speed,
-    /// Whom each channel serves, and when he came.
-    channels: Vec<Option<(TaskId, u64)>>,
+    /// Whom each channel serves.
+    channels: Vec<Option<Served>>,
     free: Vec<u32>,
     row: VecDeque<Request>,
     /// Of these and those.
     all: Row,
-    reads: Reads,
+    /// Of all requests that were begun.
+    busy_ns: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Served {
+    task: TaskId,
+    came_ns: u64,
+    until_ns: u64,
 }
 
 #[derive(Debug)]
@@ -56,8 +55,8 @@ impl Disk {
     pub fn new(speed: Speed) -> Self {
         let channels = vec![None; speed.channels as usize];
         let free = (0..speed.channels).rev().collect();
-        let (row, all, reads) = Default::default();
-        Self { speed, channels, free, row, all, reads }
+        let (row, all, busy_ns) = Default::default();
+        Self { speed, channels, free, row, all, busy_ns }
     }
 
     /// A task asks for so many bytes.
@@ -70,7 +69,7 @@ impl Disk {
     /// A channel has served somebody, and begins with the next one.
     pub fn served(&mut self, channel: u32, now_ns: u64) -> (TaskId, Option<Begun>) {
         let served = self.channels[channel as usize].take();
-        let (task, came_ns) = served.expect("a busy channel");
+        let Served { task, came_ns, .. } = served.expect("a busy channel");
         self.all.go(now_ns, came_ns);
         self.free.push(channel);
         (task, self.begin(now_ns))
@@ -86,14 +85,15 @@ impl Disk {
     #[must_use]
     pub fn little(&self, now_ns: u64) -> Little {
         let waiting = self.row.iter().map(|request| request.since_ns);
-        let served = self.channels.iter().flatten().map(|(_, came_ns)| *came_ns);
+        let served = self.channels.iter().flatten().map(|served| served.came_ns);
         self.all.little(now_ns, waiting.chain(served))
     }
 
-    /// From the start.
+    /// For how long its channels were busy from the start, together.
     #[must_use]
-    pub const fn reads(&self) -> Reads {
-        self.reads
+    pub fn busy_ns(&self, now_ns: u64) -> u64 {
+        let ahead = self.channels.iter().flatten().map(|served| served.until_ns - now_ns);
+        self.busy_ns - ahead.sum::<u64>()
     }
 
     fn begin(&mut self, now_ns: u64) -> Option<Begun> {
@@ -102,12 +102,12 @@ impl Disk {
         }
         let free = self.free.pop()?;
         let Request { task, bytes, since_ns } = self.row.pop_front()?;
-        let transfer_ns = (bytes as f64 * 1e9 / self.speed.bytes_per_s).round() as u64;
-        let busy_ns = self.speed.latency_ns + transfer_ns;
-        self.channels[free as usize] = Some((task, since_ns));
-        self.reads.count += 1;
-        self.reads.busy_ns += busy_ns;
-        self.reads.waited_ns += now_ns - since_ns;
-        Some((free, busy_ns))
+        let Speed { latency_ns, bytes_per_s, grain_ns, .. } = self.speed;
+        let grains = (bytes as f64 * 1e9 / bytes_per_s / grain_ns as f64).round() as u64;
+        let lasts_ns = latency_ns + grains * grain_ns;
+        let until_ns = now_ns + lasts_ns;
+        self.channels[free as usize] = Some(Served { task, came_ns: since_ns, until_ns });
+        self.busy_ns += lasts_ns;
+        Some((free, lasts_ns))
     }
 }

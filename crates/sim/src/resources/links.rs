@@ -43,7 +43,7 @@ pub struct Link {
     /// In the agenda.
     place: u32,
     is_shared: bool,
-    /// To whole such are its alarms rounded up.
+    /// To whole such is the time up to its next alarm rounded up.
     grain_ns: u64,
     /// What a byte takes alone, in parts.
     byte_parts: f64,
@@ -101,7 +101,8 @@ impl Link {
         Self { is_shared: false, ..self }
     }
 
-    /// The same with alarms that are rounded up to whole such.
+    /// The same whose times up to the next alarm are rounded up to whole such, which are short: the
+    /// clock of a link that is shared by many is late by some of its parts.
     #[must_use]
     pub fn rounding_to(self, grain_ns: u64) -> Self {
         let byte_parts = self.byte_parts * self.grain_ns as f64 / grain_ns as f64;
@@ -123,7 +124,7 @@ impl Link {
             self.row.come(now_ns);
         }
         of.bytes += bytes;
-        of.ends += lasts;
+        of.ends = of.ends.saturating_add(lasts);
         self.carried.put_bytes += bytes;
         self.mark(flow);
         self.alarm(now_ns, agenda);

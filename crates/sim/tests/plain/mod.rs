@@ -7,8 +7,8 @@ use sim::parameters::{DEFINITIONS, Parameters, Takes};
 use sim::run::Run;
 use sim::scenario::Scenario;
 
-/// Times that nobody works or is away for.
-const NO_COSTS: [&str; 4] = ["slice", "syn-timeout", "data-timeout", "link-grain"];
+/// Times that are limits.
+const NO_COSTS: [&str; 4] = ["slice", "syn-timeout", "data-timeout", "grain"];
 
 /// At a rate, and with these parameters as they are set here.
 pub fn scenario(model: &'static Model, rate: f64, set: &[(&str, &str)]) -> Scenario {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{At, Chart, Said, chart_named};
+use super::{At, Chart, Said, Than, chart_named};
 use crate::claim::Side;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric, metric};
@@ -61,7 +61,7 @@ pub(super) fn points<'s, 'k: 's>(
 ) -> Vec<Point> {
     let mut points = BTreeMap::new();
     for claim in claims {
-        let Some(advantage) = &claim.over else { continue };
+        let Than::Advantage(advantage) = &claim.than else { continue };
         let [one, other, one_there, other_there] = advantage.cells(claim);
         for (one, other) in [(one, other), (one_there, other_there)] {
             let both = [one, other].map(|(chart, at)| cell(chart, at));

@@ -1,11 +1,11 @@
 //! What the paper says of its figures 5 to 8.
 
 use super::advantage::{ADVANTAGE, Advantage};
-use super::{At, DISK, LOCK_WAIT, Said};
+use super::{At, DISK, LOCK_WAIT, Said, Than};
 use crate::claim::Says;
 use crate::metric;
 
-use Says::{About, Alike, Less, More, NoMore};
+use Says::{About, Alike, Less, More, NoLess, NoMore};
 
 const MP: &str = "MP";
 const MT: &str = "MT";
@@ -202,11 +202,11 @@ pub(super) const CLAIMS: &[Said] = &[
         &[(MP, 16), (MT, 16), (SPED, 16), (AMPED, 16)],
     ),
     said("7a", "MP is the worst", (MP, 16), Less, BUT_MP),
-    full("7a", "MP is bounded by the disk, which is as busy as UCB's files keep it", (MP, 16)),
-    full("7a", "so is MT", (MT, 16)),
-    full("7a", "so is SPED", (SPED, 16)),
-    full("7a", "so is AMPED", (AMPED, 16)),
-    full("7a", "and PIPELINED", (PIPELINED, 16)),
+    full("7a", "the disk is the limit of all: of MP", (MP, 16)),
+    full("7a", "of MT", (MT, 16)),
+    full("7a", "of SPED", (SPED, 16)),
+    full("7a", "of AMPED", (AMPED, 16)),
+    full("7a", "and of PIPELINED", (PIPELINED, 16)),
     said(
         "7b",
         "PIPELINED answers more than SPED and AMPED",
@@ -240,8 +240,8 @@ pub(super) const CLAIMS: &[Said] = &[
         NoMore,
         &[(AMPED, 12)],
     ),
-    full("7c", "SPED's disk is as busy as UCB's files keep it", (SPED, 16)),
-    full("7c", "AMPED's too", (AMPED, 16)),
+    full("7c", "the disk is SPED's bottleneck with 16", (SPED, 16)),
+    full("7c", "and AMPED's", (AMPED, 16)),
     said("7c", "MP is the worst", (MP, 16), Less, BUT_MP),
     grows(
         "7b",
@@ -280,14 +280,11 @@ pub(super) const CLAIMS: &[Said] = &[
         figure: Some("7d"),
         ..said("6a", "so does PIPELINED", (PIPELINED, 16), More, &[(PIPELINED, 12)])
     },
-    Said {
-        figure: Some("7d"),
-        ..full("6a", "MP's disk is as busy as UCB's files keep it", (MP, 16))
-    },
-    Said { figure: Some("7d"), ..spare("6a", "MT's is less busy", (MT, 16)) },
-    Said { figure: Some("7d"), ..spare("6a", "SPED's too", (SPED, 16)) },
-    Said { figure: Some("7d"), ..spare("6a", "AMPED's too", (AMPED, 16)) },
-    Said { figure: Some("7d"), ..spare("6a", "and PIPELINED's", (PIPELINED, 16)) },
+    Said { figure: Some("7d"), ..full("6a", "the disk is MP's bottleneck", (MP, 16)) },
+    Said { figure: Some("7d"), ..spare("6a", "and not MT's", (MT, 16)) },
+    Said { figure: Some("7d"), ..spare("6a", "nor SPED's", (SPED, 16)) },
+    Said { figure: Some("7d"), ..spare("6a", "nor AMPED's", (AMPED, 16)) },
+    Said { figure: Some("7d"), ..spare("6a", "nor PIPELINED's", (PIPELINED, 16)) },
     Said {
         figure: Some("7d"),
         ..grows(
@@ -355,7 +352,7 @@ const fn said(
         beside,
         metric: &metric::REPLIES,
         there: &[],
-        over: None,
+        than: Than::Others,
         figure: None,
     }
 }
@@ -371,13 +368,12 @@ const fn mbit(
     Said { metric: &metric::SERVER_MBIT, ..said(chart, paper, of, says, beside) }
 }
 
-/// The disk has no rest: it is as busy as MP's is with UC Berkeley's files, of which three of four
-/// are read from it.
+/// The disk never rests,
 const fn full(chart: &'static str, paper: &'static str, of: At) -> Said {
-    Said { metric: &DISK, there: &["6b"], ..said(chart, paper, of, Alike, &[(MP, 16)]) }
+    Said { metric: &DISK, than: Than::FullDisk, ..said(chart, paper, of, NoLess, &[]) }
 }
 
-/// It has some.
+/// or it does.
 const fn spare(chart: &'static str, paper: &'static str, of: At) -> Said {
     Said { says: Less, ..full(chart, paper, of) }
 }
@@ -391,5 +387,5 @@ const fn grows(
     there: (&'static str, u32),
 ) -> Said {
     let claim = said(chart, paper, (PIPELINED, x), More, &[]);
-    Said { metric: &ADVANTAGE, over: Some(Advantage { over, there }), ..claim }
+    Said { metric: &ADVANTAGE, than: Than::Advantage(Advantage { over, there }), ..claim }
 }

@@ -3,7 +3,8 @@
 use super::claims::CLAIMS;
 use super::fills::{AS_SAID, FILLS, Fill};
 use super::{
-    At, CHARTS, Chart, MODELS, Over, REPEATS, Said, advantage, chart_named, judged, memory,
+    At, CHARTS, Chart, MODELS, Over, REPEATS, Said, Than, advantage, chart_named, full, judged,
+    memory,
 };
 use crate::claim::{self, Beside};
 use crate::curves::number;
@@ -19,8 +20,12 @@ pub(super) fn places(chart: &Chart) -> Vec<At> {
         let theirs = if claim.there.is_empty() { &[claim.chart][..] } else { claim.there };
         let own = (claim.chart == chart.name).then_some(claim.of);
         let others = claim.beside.iter().copied().filter(|_| theirs.contains(&chart.name));
-        let of_advantage = claim.over.iter().flat_map(|of| of.cells(claim));
-        let of_advantage = of_advantage.filter(|(name, _)| *name == chart.name).map(|(_, at)| at);
+        let of_advantage = match &claim.than {
+            Than::Advantage(of) => of.cells(claim).to_vec(),
+            Than::Others | Than::FullDisk => Vec::new(),
+        };
+        let of_advantage = of_advantage.into_iter().filter(|(name, _)| *name == chart.name);
+        let of_advantage = of_advantage.map(|(_, at)| at);
         for at in own.into_iter().chain(others).chain(of_advantage) {
             if !places.contains(&at) {
                 places.push(at);
@@ -35,19 +40,25 @@ fn comparisons(setup: &Setup, known: &Known<'_>, fill: &Fill) -> Vec<Comparison>
     let of = |name: &str, at: At| chart_named(name).cell((setup, known), at, fill);
     let advantages = advantage::points(CLAIMS, of);
     let advantages = Known::of(&advantages);
+    let full = full::points(CLAIMS, of);
+    let full = Known::of(&full);
     let side = |name: &str, at: At| {
         let Chart { title, over, .. } = chart_named(name);
         (format!("{} with {} ({title})", at.0, over.named(at.1)), of(name, at))
     };
     let figures: Vec<String> = CLAIMS.iter().map(Said::place).collect();
     let compared = CLAIMS.iter().zip(&figures).map(|(claim, figure)| {
-        let [one, others] = match &claim.over {
-            Some(advantage) => advantage.sides(claim, &advantages).map(|side| vec![side]),
-            None => {
+        let (one, others) = match &claim.than {
+            Than::Advantage(advantage) => {
+                let [one, other] = advantage.sides(claim, &advantages);
+                (one, vec![other])
+            }
+            Than::FullDisk => (side(claim.chart, claim.of), vec![full::side(claim, &full)]),
+            Than::Others => {
                 let there = if claim.there.is_empty() { &[claim.chart][..] } else { claim.there };
                 let others =
                     there.iter().flat_map(|name| claim.beside.iter().map(|at| side(name, *at)));
-                [vec![side(claim.chart, claim.of)], others.collect()]
+                (side(claim.chart, claim.of), others.collect())
             }
         };
         claim::Claim {
@@ -56,7 +67,7 @@ fn comparisons(setup: &Setup, known: &Known<'_>, fill: &Fill) -> Vec<Comparison>
             says: claim.says,
             metric: claim.metric,
             at: String::from(", simulated"),
-            one: one.into_iter().next().expect("of whom it is said"),
+            one,
             beside: Beside::Every,
             others,
         }
