@@ -286,7 +286,8 @@ fn metrics(text: &str) -> BTreeMap<String, f64> {
 fn readiness_is_off_while_draining() {
     let site = site_with_a_huge_file();
     on_every(Program::Weir, |combination| {
-        let mut server = combination.start(&site.root(), ANYWHERE);
+        let flags = [ANYWHERE, &["--drain-timeout-ms", "600000"]].concat();
+        let mut server = combination.start(&site.root(), &flags);
         let admin = ready(&mut server);
         let mut flights = in_flight(&server, 1);
         assert_eq!((status(admin, "/ready"), status(admin, "/healthz")), (200, 200));
@@ -334,12 +335,13 @@ fn balancers_are_told_to_send_nobody_while_all_who_come_are_served() {
 fn a_drain_follows_its_delay() {
     let site = site_with_a_huge_file();
     on_every(Program::Weir, |combination| {
-        let mut server = combination.start(&site.root(), &["--drain-delay-ms", "300"]);
+        let flags = ["--drain-delay-ms", "300", "--drain-timeout-ms", "600000"];
+        let mut server = combination.start(&site.root(), &flags);
         let mut idle = asked(&server);
         let mut flights = in_flight(&server, 1);
         server.signal(Signal::INT);
         server.await_line("not ready for balancers; serving on for 300 ms");
-        server.await_line("draining for at most 30 s");
+        server.await_line("draining for at most 600 s");
         assert_eq!(idle.end(), Ok(()), "{combination}");
         assert_eq!(flights[0].rest(), Ok(HUGE_BYTES), "{combination}");
         let status = server.ended(PATIENCE).and_then(|status| status.code());

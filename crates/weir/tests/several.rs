@@ -101,8 +101,8 @@ fn a_connection_has_four_loads_in_hand() {
 fn both_loads_come_back_whoever_has_gone_meanwhile() {
     for stays in [true, false] {
         on_every(Program::Several, |combination| {
-            let stage = Stage::new(combination);
             // There may be one helper alone, who is needed for what is new.
+            let stage = Stage::with(combination, &["--answer-age-ms", "3600000"]);
             let mut other = stage.pair();
             other.ask(0, "/digits.txt");
             other.expect(0, DIGITS);

@@ -31,12 +31,15 @@ const SENT_FROM_FILE_BYTES: usize = 48 << 10;
 /// Bytes of a file after which the next are wanted, where the registry says nothing else.
 const WINDOW_BYTES: u64 = 1 << 20;
 
+/// What was asked for once needs no disk for as long as a test lasts, on a slow machine, too.
+const KNOWN: &[&str] = &["--answer-age-ms", "3600000"];
+
 #[test]
 fn who_stalls_is_as_the_registry_says() {
     on_each(|combination| {
         let site = Fixture::new();
         let slow = SlowFiles::mount(&site.root().join("slow"));
-        let server = combination.start(&site.root(), flags(combination));
+        let server = combination.start(&site.root(), &[flags(combination), KNOWN].concat());
         let stage = Stage { combination, site: &site, server: &server, slow: &slow };
         stage.warm();
         let mut waits = vec![stage.ask_slow("a.bin")];
@@ -178,7 +181,7 @@ fn behind_its_first_window_a_file_stalls_nobody_else_either() {
         for name in ["long.bin", "tail.bin"] {
             let site = Fixture::new();
             let slow = SlowFiles::mount(&site.root().join("slow"));
-            let server = combination.start(&site.root(), flags(combination));
+            let server = combination.start(&site.root(), &[flags(combination), KNOWN].concat());
             let stage = Stage { combination, site: &site, server: &server, slow: &slow };
             stage.warm();
             slow.release_until(window);
@@ -411,7 +414,7 @@ fn what_would_be_loaded_too_late_is_refused() {
         }
         let site = Fixture::new();
         let disks = ["first", "second", "third"].map(|at| SlowFiles::mount(&site.root().join(at)));
-        let server = combination.start(&site.root(), &one);
+        let server = combination.start(&site.root(), &[&one[..], KNOWN].concat());
         let ask = |disk: &str| {
             let mut wire = server.connect();
             wire.get(&format!("/{disk}/small.txt"), "Connection: close\r\n").expect("sent");

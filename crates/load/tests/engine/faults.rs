@@ -195,7 +195,7 @@ fn a_connection_that_does_not_come_about_is_given_up() {
     let listener = os::Listener::bind(&"127.0.0.1:0".parse().unwrap(), 0).unwrap();
     let mut plan = plan(listener.local_address().unwrap().parse().unwrap());
     plan.behaviour.connect_max = Some(Duration::from_millis(50));
-    plan.behaviour.patience = Some(Duration::from_millis(300));
+    plan.behaviour.patience = Some(Duration::from_secs(3));
     let (records, _) = run(&plan, &mut Same::bursts(&[1]));
     let given_up = records.iter().filter(|record| record.outcome == Impatient(Step::Connect));
     assert!(given_up.count() >= 3, "{records:?}");

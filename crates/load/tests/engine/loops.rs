@@ -154,8 +154,8 @@ fn sessions_without_requests_are_sessions() {
 #[test]
 fn a_run_ends_with_its_patience() {
     let mut plan = plan(serve(Client::wait));
-    plan.stop.after = Duration::from_millis(50);
-    plan.behaviour.patience = Some(Duration::from_millis(100));
+    plan.stop.after = Duration::from_millis(500);
+    plan.behaviour.patience = Some(Duration::from_secs(1));
     for arrivals in [
         Arrivals::Open(Gaps::Fixed { rate: 100.0 }),
         Arrivals::Closed { clients: 2, think: Draw::Constant(0.0) },

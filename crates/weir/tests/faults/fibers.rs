@@ -28,8 +28,8 @@ fn thousands_of_parked_fibers_end_in_a_drain() {
     on_fibers(Program::Weir, |combination, acceptor| {
         let flags = ["--acceptor", acceptor, "--connections-max", "3000"];
         let server = combination.start(&site.root(), &flags);
-        let mut wires: Vec<Wire> = (0..FIBERS).map(|_| server.connect()).collect();
-        for (n, wire) in wires.iter_mut().enumerate() {
+        let parked = |n| {
+            let mut wire = server.connect();
             match n % 3 {
                 0 => {}
                 1 => wire.send(b"GET / HTTP/1.1\r\nHost:").expect("sent"),
@@ -38,7 +38,9 @@ fn thousands_of_parked_fibers_end_in_a_drain() {
                     assert_eq!(wire.reply(false).expect("answered").1, DIGITS, "{combination}");
                 }
             }
-        }
+            wire
+        };
+        let mut wires: Vec<Wire> = (0..FIBERS).map(parked).collect();
         let said = server.stop();
         assert!(said.contains(&format!("{FIBERS} connections")), "{combination}: {said}");
         for wire in &mut wires {

@@ -59,7 +59,9 @@ fn on_each_queue(test: impl Fn(&Combination, &[&str]) + Sync) {
 fn workers_come_and_go_under_load_and_nobody_is_lost() {
     let site = Fixture::new();
     on_each_queue(|combination, flags| {
-        let mut server = combination.start(&site.root(), flags);
+        // A client on a busy machine may think for long.
+        let patient = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
+        let mut server = combination.start(&site.root(), &[flags, &patient].concat());
         let admin = server.await_admin();
         await_number(combination, &server, admin, 4);
         let new = Load::start(server.address, "/digits.txt", 4, false);

@@ -154,7 +154,9 @@ fn idle_connections_end_by_fin_after_a_while() {
 fn a_storm_of_reloads_is_survived() {
     let site = Fixture::new();
     on_every_architecture(Program::Weir, |combination: &Combination| {
-        let server = combination.start(&site.root(), &[]);
+        // A client on a busy machine may think for long.
+        let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
+        let server = combination.start(&site.root(), &flags);
         let load = Load::start(server.address, "/digits.txt", 2, true);
         for _ in 0..100 {
             server.signal(Signal::HUP);

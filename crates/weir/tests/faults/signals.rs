@@ -80,12 +80,13 @@ fn who_has_asked_nothing_has_no_grace_after_sigterm() {
 fn idle_connections_do_not_hold_up_the_end() {
     let site = Fixture::new();
     on_every(Program::Weir, |combination| {
-        let mut server = combination.start(&site.root(), &[]);
+        // Ten times as long as anybody waits here.
+        let flags = ["--drain-timeout-ms", "600000"];
+        let mut server = combination.start(&site.root(), &flags);
         let idle: Vec<Wire> = (0..5).map(|_| asked(&server)).collect();
         let silent: Vec<Wire> = (0..5).map(|_| server.connect()).collect();
         server.signal(Signal::TERM);
-        // Half of the 30 s that a drain may take.
-        let status = server.ended(Duration::from_secs(15)).and_then(|status| status.code());
+        let status = server.ended(PATIENCE).and_then(|status| status.code());
         assert_eq!(status, Some(0), "{combination}: waits for idle connections");
         drop((idle, silent));
     });
@@ -97,7 +98,8 @@ fn idle_connections_are_closed_first() {
     let site = site_with_a_huge_file();
     on_every(Program::Weir, |combination| {
         // Longer than anybody here waits: only the drain can end them.
-        let mut server = combination.start(&site.root(), &["--idle-timeout-ms", "600000"]);
+        let flags = ["--idle-timeout-ms", "600000", "--drain-timeout-ms", "600000"];
+        let mut server = combination.start(&site.root(), &flags);
         let mut idle: Vec<Wire> = (0..5).map(|_| asked(&server)).collect();
         let mut busy = in_flight(&server, 1);
         server.signal(Signal::TERM);

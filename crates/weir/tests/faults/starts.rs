@@ -134,7 +134,9 @@ fn a_reload_that_is_refused_a_process_loses_nobody() {
         }
         let home = home();
         // The supervisor, four workers, and half as many more.
-        let mut server = Server::start(limited_to(7, combination, home.path(), &[]), 0);
+        // A client on a busy machine may think for long.
+        let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
+        let mut server = Server::start(limited_to(7, combination, home.path(), &flags), 0);
         let loads = [true, false].map(|keeps| Load::start(server.address, "/", 4, keeps));
         let before = loads.each_ref().map(Load::answered);
         server.signal(Signal::HUP);
@@ -180,7 +182,9 @@ fn a_disk_that_never_answers_outlasts_no_drain() {
     on_every_architecture(Program::Weir, |combination| {
         let site = Fixture::new();
         let slow = SlowFiles::mount(&site.root().join("slow"));
-        let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "300"]);
+        // What was asked for once is in memory for as long as this lasts.
+        let flags = ["--drain-timeout-ms", "300", "--answer-age-ms", "3600000"];
+        let mut server = combination.start(&site.root(), &flags);
         assert_eq!(server.fetch("/digits.txt"), Ok(DIGITS.to_vec()), "{combination}");
         let mut waits = server.connect();
         waits.get("/slow/a.bin", "").expect("sent");
