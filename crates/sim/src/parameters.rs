@@ -22,6 +22,7 @@ mod definitions;
 mod shipped;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Deserialize;
 use servers::architectures::ARCHITECTURES;
@@ -194,6 +195,37 @@ impl Parameters {
     fn of(&self, name: &str) -> &Parameter {
         let found = self.all().find(|(definition, _)| definition.name == name);
         found.expect("a parameter that is defined").1
+    }
+}
+
+impl Parameter {
+    /// From what to what it might be, or the words that it might be, as they are written.
+    #[must_use]
+    pub fn range(&self) -> String {
+        let all: Vec<_> = self.range.iter().map(|value| self.written(value)).collect();
+        let separator = if let Value::Word(_) = self.value { ", " } else { " to " };
+        all.join(separator)
+    }
+
+    /// In its unit, without that.
+    fn written(&self, value: &Value) -> String {
+        match value {
+            Value::Word(word) => word.clone(),
+            Value::Number(number) => {
+                let units = [TIMES, SIZES, RATES].concat();
+                let of = units.iter().find(|(name, _)| *name == self.unit);
+                let number = number / of.map_or(1.0, |(_, factor)| *factor);
+                // Without what came in by its factor.
+                ((number * 1e6).round() / 1e6).to_string()
+            }
+        }
+    }
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separator = if self.unit.is_empty() { "" } else { " " };
+        write!(f, "{}{separator}{}", self.written(&self.value), self.unit)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `weir sim`: flags to the simulator.
 
+mod list;
 mod watch;
 
 use std::fmt::{Display, Write as _};
@@ -27,7 +28,8 @@ pub(crate) fn sim(flags: &ArgMatches) -> ExitCode {
     match flags.subcommand() {
         Some(("run", flags)) => run(flags),
         Some(("sweep", flags)) => crate::lab::sweep(flags),
-        _ => list(),
+        Some(("list", flags)) => list::list(flags),
+        _ => shown(&list::all()),
     }
 }
 
@@ -35,7 +37,7 @@ pub(crate) fn command() -> Command {
     let names = Arg::new("name").value_name("NAME").num_args(1..).required(true);
     Command::new("sim")
         .about("Simulates architectures on machines that nobody has at hand")
-        .subcommand(Command::new("list").about("The models, their knobs, and sets of parameters"))
+        .subcommand(of_list())
         .subcommand(of_run())
         .subcommand(
             Command::new("sweep")
@@ -49,8 +51,16 @@ pub(crate) fn command() -> Command {
 const EXAMPLES: &str = "\
 Examples:
   weir sim list                                      what can be simulated
+  weir sim list choi05                               what everything costs there
   weir sim run pipelined --processors 16             Choi05's server on 16 processors
   weir sim run mt:threads=128 --set thread-switch=2  another pool, a cheaper switch";
+
+fn of_list() -> Command {
+    let parameters = Arg::new("parameters").value_name("NAME|FILE");
+    Command::new("list")
+        .about("The models, their knobs, and sets of parameters, or what everything costs in one")
+        .arg(parameters.help("Such a set"))
+}
 
 fn of_run() -> Command {
     let of = default_scenario();
@@ -100,27 +110,6 @@ const OF_LOAD: [&str; 4] = ["rate", "gaps", "keeps", "patience"];
 fn of_load() -> impl Iterator<Item = Arg> {
     let knobs = load::knobs::KNOBS.iter().filter(|knob| OF_LOAD.contains(&knob.name));
     knobs.map(|knob| flag(knob.name, knob.value, format!("As of weir load: {}", knob.reason)))
-}
-
-fn list() -> ExitCode {
-    let width = MODELS.iter().map(|model| model.name.len()).max().unwrap_or_default();
-    let mut text = String::from("Models:\n");
-    for model in MODELS {
-        let knobs = model.knobs.iter().map(|knob| format!("{}={}", knob.name, knob.default));
-        let (name, is, knobs) = (model.name, model.architecture().is, knobs.collect::<Vec<_>>());
-        let _ = writeln!(text, "  {name:width$}  {is}");
-        let _ = writeln!(text, "  {:width$}  {}", "", knobs.join(", "));
-    }
-    text.push_str("\nParameters:\n");
-    for parameters in SHIPPED.iter().filter_map(|shipped| Parameters::shipped(shipped.name)) {
-        let _ = writeln!(text, "  {:width$}  {}", parameters.name, parameters.machine);
-    }
-    text.push_str("\nSweeps:\n");
-    for name in lab::experiments::SIMULATED {
-        let question = lab::experiments::experiment(name).map_or("", |of| of.question);
-        let _ = writeln!(text, "  {name}  {question}");
-    }
-    shown(&text)
 }
 
 /// What is to be simulated, as it was asked.
@@ -232,6 +221,11 @@ fn cache_policy(name: &str) -> Result<sim::PolicyKind, String> {
 
 fn parameters(flags: &ArgMatches) -> Result<Parameters, String> {
     let asked = flags.get_one::<String>("parameters").map_or(PARAMETERS, String::as_str);
+    named_parameters(asked, &format!("--parameters {asked}"))
+}
+
+/// Those of that name, or in that file; `said` is how it was asked for.
+fn named_parameters(asked: &str, said: &str) -> Result<Parameters, String> {
     if let Some(shipped) = Parameters::shipped(asked) {
         return Ok(shipped);
     }
@@ -240,9 +234,9 @@ fn parameters(flags: &ArgMatches) -> Result<Parameters, String> {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let names: Vec<_> = SHIPPED.iter().map(|shipped| shipped.name).collect();
             let names = names.join(", ");
-            Err(format!("--parameters {asked}: is no file, and none of {names}"))
+            Err(format!("{said}: is no file, and none of {names}"))
         }
-        Err(error) => Err(format!("--parameters {asked}: {error}")),
+        Err(error) => Err(format!("{said}: {error}")),
     }
 }
 

@@ -32,6 +32,22 @@ fn what_there_is_is_listed() {
     }
 }
 
+/// Of a set, also of one model, and with the range and the source.
+#[test]
+fn what_everything_costs_is_listed() {
+    let rows = [
+        ("choi05", "\ndisk-latency: from a request of the disk to its first byte\n  "),
+        ("choi05", "\n  10 ms (1 to 100); "),
+        ("choi05", "\n  yes (yes, no); "),
+        ("weir", "\n  mt "),
+        ("weir", "; command: weir lab run parameters: "),
+    ];
+    for (set, part) in rows {
+        let text = String::from_utf8(weir(&format!("list {set}")).stdout).expect("UTF-8");
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
 #[test]
 fn the_same_seed_says_the_same() {
     let runs = ["", "", " --seed 9"].map(|more| weir(&format!("run sped {SMALL}{more}")));
@@ -222,6 +238,7 @@ fn drops_are_told_where_there_are_some() {
 #[test]
 fn who_asks_wrongly_is_told_in_one_line() {
     let rows = [
+        ("list nix", "nix: is no file, and none of choi05, weir"),
         ("run spd", "there is no model spd; there are: mp, mt, sped, amped, pipelined"),
         ("run knot", "there is no model knot: it is an architecture that has no model yet"),
         ("run sped:threads=2", "the model of sped has no knob threads; it has: processes"),
