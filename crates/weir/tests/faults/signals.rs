@@ -80,8 +80,9 @@ fn who_has_asked_nothing_has_no_grace_after_sigterm() {
 fn idle_connections_do_not_hold_up_the_end() {
     let site = Fixture::new();
     on_every(Program::Weir, |combination| {
-        // Ten times as long as anybody waits here.
-        let flags = ["--drain-timeout-ms", "600000"];
+        // Longer than anybody here waits: only that they are let go can end it.
+        let clients = ["--idle-timeout-ms", "600000", "--head-timeout-ms", "600000"];
+        let flags = [&clients[..], &["--drain-timeout-ms", "600000"]].concat();
         let mut server = combination.start(&site.root(), &flags);
         let idle: Vec<Wire> = (0..5).map(|_| asked(&server)).collect();
         let silent: Vec<Wire> = (0..5).map(|_| server.connect()).collect();

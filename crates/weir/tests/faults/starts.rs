@@ -133,9 +133,9 @@ fn a_reload_that_is_refused_a_process_loses_nobody() {
             return;
         }
         let home = home();
-        // The supervisor, four workers, and half as many more.
         // A client on a busy machine may think for long.
         let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
+        // The supervisor, four workers, and half as many more.
         let mut server = Server::start(limited_to(7, combination, home.path(), &flags), 0);
         let loads = [true, false].map(|keeps| Load::start(server.address, "/", 4, keeps));
         let before = loads.each_ref().map(Load::answered);
