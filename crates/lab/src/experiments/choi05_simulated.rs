@@ -10,6 +10,7 @@ mod beside;
 mod claims;
 mod fills;
 mod full;
+mod made;
 mod memory;
 mod said;
 

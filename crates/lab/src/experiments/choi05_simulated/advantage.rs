@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{At, Chart, Said, Than, chart_named};
+use super::{At, Chart, Said, Than, chart_named, made};
 use crate::claim::Side;
 use crate::known::{Cell, Known};
 use crate::metric::{self, Metric, metric};
 use crate::point::{Point, Verdict};
-use crate::spec::Spec;
 
 /// Of whom a claim is, over another model, beside the same at another place.
 pub(super) struct Advantage {
@@ -43,8 +42,7 @@ impl Advantage {
         [here, there].map(|(chart, at)| {
             let Chart { title, over, .. } = chart_named(chart);
             let name = format!("{} over {} with {} ({title})", at.0, self.over, over.named(at.1));
-            let is_it = |cell: &&Cell<'_>| cell.spec.stage == self.stage(chart, at);
-            (name, known.all().iter().find(is_it))
+            (name, made::cell(known, &self.stage(chart, at)))
         })
     }
 
@@ -68,9 +66,7 @@ pub(super) fn points<'s, 'k: 's>(
             let [Some(of), Some(by)] = both else { continue };
             let stage = advantage.stage(one.0, one.1);
             for (own, times) in ratios(of, by) {
-                let spec = Spec { stage: stage.clone(), ..own.spec.clone() };
-                let counters = BTreeMap::from([(String::from(NAME), times)]);
-                let point = Point { spec, counters, load: None, ..own.clone() };
+                let point = made::point(own, &stage, &ADVANTAGE, times);
                 points.insert((stage.clone(), own.spec.repeat), point);
             }
         }
