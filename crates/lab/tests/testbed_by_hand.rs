@@ -2,6 +2,7 @@
 //! names and numbers of processes of its own. Run without the library of tests, which has threads:
 //! this takes signals.
 
+#[path = "it/machine/mod.rs"]
 mod machine;
 
 use std::env;

@@ -6,7 +6,7 @@ use h1::{Codings, Shared};
 use hashbrown::HashTable;
 use measure::Instant;
 
-use crate::sync::Mutex;
+use super::sync::Mutex;
 
 /// While somebody looks whether an entry still holds, the others get it until it is so many times
 /// as old as entries usually become. A disk that takes longer is out of order; who asks then waits

@@ -127,7 +127,7 @@ mod tests {
         // Entering even one's own needs a right.
         match within(Path::new("/proc/self/ns/net"), look) {
             Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-                println!("skipped: needs root: {e}");
+                harness::skip(format!("needs root: {e}"));
             }
             seen => assert!(seen.unwrap().contains("Tcp:")),
         }

@@ -6,8 +6,7 @@ use std::mem;
 
 use measure::Duration;
 
-use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use crate::Wake;
+use super::sync::{Condvar, Mutex, MutexGuard, PoisonError, Wake};
 
 /// Waited for by threads, or by a poller that watches [`Queue::wake`].
 pub struct Queue<T> {

@@ -2,3 +2,5 @@
 //! this place.
 
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+pub(super) use crate::Wake;

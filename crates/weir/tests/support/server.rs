@@ -77,25 +77,13 @@ impl Program {
         }
     }
 
-    pub(crate) fn path(self) -> &'static Path {
+    pub(crate) fn path(self) -> PathBuf {
         match self {
-            Self::Weir => Path::new(env!("CARGO_BIN_EXE_weir")),
-            Self::Recoded => {
-                static BUILT: OnceLock<PathBuf> = OnceLock::new();
-                BUILT.get_or_init(|| example("servers", "recoded"))
-            }
-            Self::Several => {
-                static BUILT: OnceLock<PathBuf> = OnceLock::new();
-                BUILT.get_or_init(|| example("servers", "several"))
-            }
-            Self::Mortal => {
-                static BUILT: OnceLock<PathBuf> = OnceLock::new();
-                BUILT.get_or_init(|| example("servers", "mortal"))
-            }
-            Self::Laborious => {
-                static BUILT: OnceLock<PathBuf> = OnceLock::new();
-                BUILT.get_or_init(|| example("servers", "laborious"))
-            }
+            Self::Weir => PathBuf::from(env!("CARGO_BIN_EXE_weir")),
+            Self::Recoded => example("recoded"),
+            Self::Several => example("several"),
+            Self::Mortal => example("mortal"),
+            Self::Laborious => example("laborious"),
         }
     }
 }
@@ -456,21 +444,29 @@ fn address(line: &str) -> Option<SocketAddr> {
 }
 
 /// An example of another crate, built in the profile of this test.
-pub(crate) fn example(of: &str, name: &str) -> PathBuf {
+///
+/// All examples of the workspace are built at once, as `cargo test --workspace` has built them:
+/// for one package alone Cargo would choose other features and compile its dependencies again.
+pub(crate) fn example(name: &str) -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(build_examples).join(name)
+}
+
+fn build_examples() -> PathBuf {
     let profile_dir = Path::new(env!("CARGO_BIN_EXE_weir")).parent().expect("a directory");
     let profile = match profile_dir.file_name().and_then(|name| name.to_str()) {
         Some("debug") | None => "dev",
         Some(name) => name,
     };
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--offline", "-p", of, "--example", name])
-        .args(["--profile", profile, "--target-dir"])
+        .args(["build", "--quiet", "--offline", "--workspace", "--examples", "--profile", profile])
+        .arg("--target-dir")
         .arg(profile_dir.parent().expect("a target directory"))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status()
         .expect("cargo runs");
-    assert!(built.success(), "the example `{name}` does not build");
-    profile_dir.join("examples").join(name)
+    assert!(built.success(), "the examples do not build");
+    profile_dir.join("examples")
 }
 
 /// Runs a command to its end: its status, output and errors.

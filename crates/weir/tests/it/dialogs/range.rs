@@ -1,0 +1,256 @@
+//! Parts of a file: RFC 9110 section 14.
+
+use crate::dialogs::row::Step::{Get, Raw};
+use crate::dialogs::row::{Body, End, Reply, Row, ok, part, status};
+
+const UNSATISFIABLE: Reply = status(416).has(&[("content-range", "bytes */36")]);
+
+const fn parts(path: &'static str, parts: &'static [(usize, usize)]) -> Reply {
+    status(206).with(Body::Parts(path, parts))
+}
+
+pub(crate) const ROWS: &[&Row] = &[
+    &Row {
+        name: "a range has its part, its length and the validators",
+        cites: "9110 14.2, 15.3.7.1",
+        send: &[Get("/digits.txt", "Range: bytes=10-19\r\n")],
+        expect: &[part("/digits.txt", 10, 19).has(&[
+            ("content-length", "10"),
+            ("etag", "\"*"),
+            ("last-modified", "*"),
+            ("content-type", "text/plain; charset=utf-8"),
+        ])],
+        end: End::Open,
+    },
+    &Row {
+        name: "the first byte",
+        cites: "9110 14.1.2",
+        send: &[Get("/digits.txt", "Range: bytes=0-0\r\n")],
+        expect: &[part("/digits.txt", 0, 0)],
+        end: End::Open,
+    },
+    &Row {
+        name: "a range without end",
+        cites: "9110 14.1.2",
+        send: &[Get("/digits.txt", "Range: bytes=30-\r\n")],
+        expect: &[part("/digits.txt", 30, 35)],
+        end: End::Open,
+    },
+    &Row {
+        name: "the last bytes",
+        cites: "9110 14.1.2",
+        send: &[Get("/digits.txt", "Range: bytes=-5\r\n")],
+        expect: &[part("/digits.txt", 31, 35)],
+        end: End::Open,
+    },
+    &Row {
+        name: "more last bytes than there are",
+        cites: "9110 14.1.2",
+        send: &[Get("/digits.txt", "Range: bytes=-100\r\n")],
+        expect: &[part("/digits.txt", 0, 35)],
+        end: End::Open,
+    },
+    &Row {
+        name: "an end beyond the file is clipped",
+        cites: "9110 14.1.2",
+        send: &[Get("/digits.txt", "Range: bytes=30-99999999999999999999999\r\n")],
+        expect: &[part("/digits.txt", 30, 35)],
+        end: End::Open,
+    },
+    &Row {
+        name: "a part within a large file",
+        cites: "9110 14.2",
+        send: &[Get("/large.bin", "Range: bytes=1048570-2097160\r\n")],
+        expect: &[part("/large.bin", 1_048_570, 2_097_160)],
+        end: End::Open,
+    },
+    &Row {
+        name: "the end of a large file",
+        cites: "9110 14.2",
+        send: &[Get("/large.bin", "Range: bytes=-1000\r\n")],
+        expect: &[part("/large.bin", 3_157_073, 3_158_072)],
+        end: End::Open,
+    },
+    &Row {
+        name: "a range behind the file is not satisfiable",
+        cites: "9110 14.1.2, 15.5.17",
+        send: &[Get("/digits.txt", "Range: bytes=36-\r\n")],
+        expect: &[UNSATISFIABLE],
+        end: End::Open,
+    },
+    &Row {
+        name: "a range whose start is beyond 64 bits is not satisfiable",
+        cites: "9110 14.1.2, 15.5.17",
+        send: &[Get("/digits.txt", "Range: bytes=18446744073709551616-\r\n")],
+        expect: &[UNSATISFIABLE],
+        end: End::Open,
+    },
+    &Row {
+        name: "the last none bytes are not satisfiable",
+        cites: "9110 14.1.2, 15.5.17",
+        send: &[Get("/digits.txt", "Range: bytes=-0\r\n")],
+        expect: &[UNSATISFIABLE],
+        end: End::Open,
+    },
+    &Row {
+        name: "no range of an empty file is satisfiable",
+        cites: "9110 14.1.2, 15.5.17",
+        send: &[Get("/empty.txt", "Range: bytes=0-0\r\n")],
+        expect: &[status(416).has(&[("content-range", "bytes */0")])],
+        end: End::Open,
+    },
+    &Row {
+        name: "a range that ends before it starts is ignored",
+        cites: "9110 14.1.1, 14.2",
+        send: &[Get("/digits.txt", "Range: bytes=9-5\r\n")],
+        expect: &[ok("/digits.txt")],
+        end: End::Open,
+    },
+    &Row {
+        name: "another unit is ignored",
+        cites: "9110 14.2",
+        send: &[Get("/digits.txt", "Range: lines=1-2\r\n")],
+        expect: &[ok("/digits.txt")],
+        end: End::Open,
+    },
+    &Row {
+        name: "a range that is none is ignored",
+        cites: "9110 14.2",
+        send: &[Get("/digits.txt", "Range: bytes=a-b\r\n")],
+        expect: &[ok("/digits.txt")],
+        end: End::Open,
+    },
+    &Row {
+        name: "an empty set of ranges is ignored",
+        cites: "9110 14.2",
+        send: &[Get("/digits.txt", "Range: bytes=\r\n")],
+        expect: &[ok("/digits.txt")],
+        end: End::Open,
+    },
+    &Row {
+        name: "Range twice is ignored",
+        cites: "9110 14.2, 5.3",
+        send: &[Get("/digits.txt", "Range: bytes=0-0\r\nRange: bytes=5-5\r\n")],
+        expect: &[ok("/digits.txt")],
+        end: End::Open,
+    },
+    &Row {
+        name: "ranges are for GET alone",
+        cites: "9110 14.2",
+        send: &[Raw(b"OPTIONS /digits.txt HTTP/1.1\r\nHost: a\r\nRange: bytes=0-0\r\n\r\n")],
+        expect: &[crate::dialogs::row::bare(204).lacks(&["content-range"])],
+        end: End::Open,
+    },
+    &Row {
+        name: "a range of what is not there is not there",
+        cites: "9110 14.2",
+        send: &[Get("/missing", "Range: bytes=0-0\r\n")],
+        expect: &[status(404)],
+        end: End::Open,
+    },
+    &Row {
+        name: "several ranges come as several parts",
+        cites: "9110 14.6, 15.3.7.2",
+        send: &[Get("/large.bin", "Range: bytes=0-99, 2000-2099 ,-10\r\n")],
+        expect: &[parts("/large.bin", &[(0, 99), (2000, 2099), (3_158_063, 3_158_072)])],
+        end: End::Open,
+    },
+    &Row {
+        name: "parts come in the order asked for",
+        cites: "9110 14.2, 15.3.7.2",
+        send: &[Get("/large.bin", "Range: bytes=900000-900009,5-9\r\n")],
+        expect: &[parts("/large.bin", &[(900_000, 900_009), (5, 9)])],
+        end: End::Open,
+    },
+    &Row {
+        name: "large parts",
+        cites: "9110 14.6",
+        send: &[Get("/large.bin", "Range: bytes=0-1299999,1500000-2999999\r\n")],
+        expect: &[parts("/large.bin", &[(0, 1_299_999), (1_500_000, 2_999_999)])],
+        end: End::Open,
+    },
+    &Row {
+        name: "of several ranges only the satisfiable count",
+        cites: "9110 14.1.2, 15.3.7.1",
+        send: &[Get("/digits.txt", "Range: bytes=100-200,3-4\r\n")],
+        expect: &[part("/digits.txt", 3, 4)],
+        end: End::Open,
+    },
+    &Row {
+        name: "several ranges, none of which is satisfiable",
+        cites: "9110 15.5.17",
+        send: &[Get("/digits.txt", "Range: bytes=36-,40-50\r\n")],
+        expect: &[UNSATISFIABLE],
+        end: End::Open,
+    },
+    &Row {
+        name: "ranges that overlap or touch become one",
+        cites: "9110 14.2, 15.3.7.2",
+        send: &[Get("/digits.txt", "Range: bytes=0-9,5-14,15-20\r\n")],
+        expect: &[part("/digits.txt", 0, 20)],
+        end: End::Open,
+    },
+    &Row {
+        name: "ranges near each other become one",
+        cites: "9110 15.3.7.2: gaps smaller than a part's head",
+        send: &[Get("/large.bin", "Range: bytes=0-9,20-29\r\n")],
+        expect: &[part("/large.bin", 0, 29)],
+        end: End::Open,
+    },
+    &Row {
+        name: "sixteen ranges are taken",
+        cites: "9110 14.2, limits: 16 ranges",
+        send: &[Get(
+            "/large.bin",
+            "Range: bytes=0-1,100-101,200-201,300-301,400-401,500-501,600-601,700-701,800-801,\
+             900-901,1000-1001,1100-1101,1200-1201,1300-1301,1400-1401,1500-1501\r\n",
+        )],
+        expect: &[parts(
+            "/large.bin",
+            &[
+                (0, 1),
+                (100, 101),
+                (200, 201),
+                (300, 301),
+                (400, 401),
+                (500, 501),
+                (600, 601),
+                (700, 701),
+                (800, 801),
+                (900, 901),
+                (1000, 1001),
+                (1100, 1101),
+                (1200, 1201),
+                (1300, 1301),
+                (1400, 1401),
+                (1500, 1501),
+            ],
+        )],
+        end: End::Open,
+    },
+    &Row {
+        name: "seventeen ranges are ignored",
+        cites: "9110 14.2, limits: 16 ranges",
+        send: &[Get(
+            "/digits.txt",
+            "Range: bytes=0-0,2-2,4-4,6-6,8-8,10-10,12-12,14-14,16-16,18-18,20-20,22-22,24-24,\
+             26-26,28-28,30-30,32-32\r\n",
+        )],
+        expect: &[ok("/digits.txt")],
+        end: End::Open,
+    },
+    &Row {
+        name: "parts that would be longer than the file: everything",
+        cites: "9110 14.2",
+        send: &[Get("/hundreds.bin", "Range: bytes=0-9,100-109,200-209,300-309\r\n")],
+        expect: &[ok("/hundreds.bin")],
+        end: End::Open,
+    },
+    &Row {
+        name: "a range in HTTP/1.0 is taken",
+        cites: "9110 14.2",
+        send: &[Raw(b"GET /digits.txt HTTP/1.0\r\nRange: bytes=-1\r\n\r\n")],
+        expect: &[part("/digits.txt", 35, 35)],
+        end: End::Ends,
+    },
+];

@@ -1,0 +1,104 @@
+//! What the lab measures, started as the lab does.
+
+mod faults;
+mod refusals;
+mod runs;
+mod stops;
+mod subjects;
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use lab::subject::{NotStarted, Running, Start, Subject};
+use lab::testbed::{Layout, Testbed};
+
+/// A site, and a place for what a subject writes; anybody may read the site.
+struct Bench {
+    home: tempfile::TempDir,
+    testbed: Testbed,
+}
+
+impl Bench {
+    /// With the files of a workload.
+    fn new(workload: &[&str]) -> Self {
+        let layout = Layout { is_loopback: true, ..Layout::default() };
+        Self::on(Testbed::up(&layout).expect("the loopback"), workload)
+    }
+
+    fn on(testbed: Testbed, workload: &[&str]) -> Self {
+        let home = tempfile::tempdir().expect("a directory");
+        fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
+        let bench = Self { home, testbed };
+        let mut make = Command::new(executable());
+        make.args(["load", "make-site"]).arg(bench.site()).arg("--workload").args(workload);
+        let (status, _, errors) = crate::support::server::run(&mut make).expect("it runs");
+        assert_eq!(status, Some(0), "{workload:?}: {errors}");
+        fs::create_dir(bench.scratch()).expect("its place");
+        bench
+    }
+
+    fn site(&self) -> PathBuf {
+        self.home.path().join("site")
+    }
+
+    fn scratch(&self) -> PathBuf {
+        self.home.path().join("scratch")
+    }
+
+    /// On a port that nobody has.
+    fn start(&self, subject: &Subject) -> Result<(Running, SocketAddr), NotStarted> {
+        // Somebody else may have it before the subject: then there is another.
+        const ATTEMPTS: usize = 8;
+        let mut last = None;
+        for _ in 0..ATTEMPTS {
+            let address = free_address();
+            match self.start_at(subject, address) {
+                Ok(running) => return Ok((running, address)),
+                Err(why) if is_taken(&why.to_string()) => last = Some(why),
+                Err(why) => return Err(why),
+            }
+        }
+        panic!("no port is to be had: {last:?}");
+    }
+
+    fn start_at(&self, subject: &Subject, address: SocketAddr) -> Result<Running, NotStarted> {
+        let (site, scratch) = (self.site(), self.scratch());
+        Running::start(
+            subject,
+            &Start {
+                executable: executable(),
+                host: &self.testbed.server,
+                address,
+                site: &site,
+                scratch: &scratch,
+                is_as_in_papers: false,
+            },
+        )
+    }
+}
+
+/// Whether that is what is said of a port.
+fn is_taken(what: &str) -> bool {
+    what.contains(" is taken by ") || what.to_lowercase().contains("already in use")
+}
+
+fn executable() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_weir"))
+}
+
+/// Whether a process is there; one that has ended is not, though nobody may have looked yet.
+fn runs(pid: u32) -> bool {
+    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
+}
+
+fn free_address() -> SocketAddr {
+    let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    socket.local_addr().expect("its address")
+}
+
+fn subject(text: &str) -> Subject {
+    lab::subject::resolve(text).unwrap_or_else(|failure| panic!("{text}: {failure}"))
+}

@@ -1,0 +1,112 @@
+//! A test program without libtest's harness: each test runs in a process of its own that has a
+//! single thread, because it forks, takes signals, lowers limits or confines itself.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// A test's name, with its module as libtest would write it, and its body.
+pub type Test = (&'static str, fn());
+
+/// Names the one test that a child process runs.
+const CHOSEN: &str = "WEIR_TEST_ALONE";
+
+/// A test that takes longer hangs, and is killed. No test measures this bound.
+const TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Runs the tests that the command line picks, each in a child process, and prints what libtest
+/// prints. The first argument that is no flag picks the tests whose names contain it.
+pub fn run_alone(tests: &[Test]) -> ExitCode {
+    if let Some(chosen) = std::env::var_os(CHOSEN) {
+        let (_, test) = tests.iter().find(|(name, _)| *name == chosen).expect("a test's name");
+        test();
+        return ExitCode::SUCCESS;
+    }
+    let mut arguments = std::env::args().skip(1);
+    let wanted = arguments.find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    let (picked, left): (Vec<_>, Vec<_>) =
+        tests.iter().map(|(name, _)| *name).partition(|name| name.contains(&wanted));
+    println!("\nrunning {} tests", picked.len());
+    let started = Instant::now();
+    let failures = run_all(&picked);
+    for (name, output) in &failures {
+        println!("\n---- {name} ----\n{output}");
+    }
+    println!(
+        "\ntest result: {}. {} passed; {} failed; 0 ignored; 0 measured; {} filtered out; \
+         finished in {:.2}s\n",
+        if failures.is_empty() { "ok" } else { "FAILED" },
+        picked.len() - failures.len(),
+        failures.len(),
+        left.len(),
+        started.elapsed().as_secs_f64()
+    );
+    if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(101) }
+}
+
+/// The tests that failed, with what each has printed.
+fn run_all(names: &[&'static str]) -> Vec<(&'static str, String)> {
+    let left = Mutex::new(names.iter());
+    let failures = Mutex::new(Vec::new());
+    let next = || left.lock().expect("no thread panics").next();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(name) = next() {
+                    match run_one(name) {
+                        Ok(()) => println!("test {name} ... ok"),
+                        Err(output) => {
+                            println!("test {name} ... FAILED");
+                            failures.lock().expect("no thread panics").push((*name, output));
+                        }
+                    }
+                }
+            });
+        }
+    });
+    failures.into_inner().expect("no thread panics")
+}
+
+fn run_one(name: &str) -> Result<(), String> {
+    let (status, output) = ended(name).map_err(|error| error.to_string())?;
+    match status {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(format!("{output}\n{status}")),
+        None => Err(format!("{output}\nkilled, because it ran for more than {TIMEOUT:?}")),
+    }
+}
+
+/// How the process of a test ended, if it did in time, and what it has printed. It prints to a file
+/// and not to a pipe, because a process that the test leaves behind would keep the pipe open.
+fn ended(name: &str) -> io::Result<(Option<ExitStatus>, String)> {
+    let file_name = format!("weir-test-{}-{}", std::process::id(), name.replace("::", "-"));
+    let path = std::env::temp_dir().join(file_name);
+    let mut printed = File::options().read(true).append(true).create_new(true).open(&path)?;
+    std::fs::remove_file(&path)?;
+    let mut child = Command::new(std::env::current_exe()?)
+        .env(CHOSEN, name)
+        .stdin(Stdio::null())
+        .stdout(printed.try_clone()?)
+        .stderr(printed.try_clone()?)
+        .spawn()?;
+    let status = await_end(&mut child)?;
+    let mut output = Vec::new();
+    printed.rewind()?;
+    printed.read_to_end(&mut output)?;
+    Ok((status, String::from_utf8_lossy(&output).into_owned()))
+}
+
+fn await_end(child: &mut Child) -> io::Result<Option<ExitStatus>> {
+    let started = Instant::now();
+    while started.elapsed() < TIMEOUT {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
+}

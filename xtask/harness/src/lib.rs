@@ -1,0 +1,13 @@
+//! What the tests of all crates share: what a test needs of its machine, the record of tests that
+//! were skipped, and a runner for tests that need a process of their own.
+//!
+//! Only tests depend on this crate.
+#![forbid(unsafe_code)]
+
+mod alone;
+mod need;
+mod record;
+
+pub use alone::{Test, run_alone};
+pub use need::{Need, lacks};
+pub use record::{Skip, recorded, skip};
