@@ -1,4 +1,4 @@
-//! A document that names a test links to its file: [`name`](../crates/weir/tests/admin.rs). Such a
+//! A document that names a test links to its file: [`name`](../crates/weir/tests/it/a.rs). Such a
 //! link has to lead to a file that holds a function of that very name.
 
 use std::path::{Component, Path};
@@ -38,7 +38,11 @@ fn references(line: &str) -> impl Iterator<Item = (&str, &str)> {
 
 fn holds(file: &File, name: &str) -> bool {
     let begins = format!("fn {name}(");
-    file.text.lines().any(|line| line.trim_start().starts_with(&begins))
+    let is_its = |line: &str| {
+        let line = line.trim_start();
+        line.strip_prefix("pub(crate) ").unwrap_or(line).starts_with(&begins)
+    };
+    file.text.lines().any(is_its)
 }
 
 /// Where a link in a document leads, from the root of the tree.

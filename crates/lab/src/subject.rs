@@ -183,13 +183,17 @@ impl Subject {
         }
     }
 
-    /// Of the program: `1.22.1`; a peer is asked. Empty for a command of one's own.
+    /// The program's version: `1.22.1`; a peer is asked. That of Weir has the profile by which it
+    /// was built: `0.1.0 (dist)`. Empty for a command that the user gives.
     ///
     /// # Errors
     /// As [`Self::kind`]; a peer that is not installed, or does not say.
     pub fn version(&self) -> Result<String, Failure> {
         match self.kind()? {
-            Kind::Weir(_) | Kind::Floor(_) => Ok(String::from(env!("CARGO_PKG_VERSION"))),
+            Kind::Weir(_) | Kind::Floor(_) => {
+                let version = env!("CARGO_PKG_VERSION");
+                Ok(format!("{version} ({})", env!("BUILD_PROFILE")))
+            }
             Kind::Peer(peer) => peer.version_at(&self.knobs),
             Kind::Command => Ok(String::new()),
         }

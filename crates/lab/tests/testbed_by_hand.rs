@@ -15,7 +15,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use lab::Failure;
-use lab::testbed::{Disk, Layout, Need, Testbed, by_hand};
+use lab::testbed::{Disk, Layout, Need, Testbed, by_hand, drop_pages};
 use machine::{HOSTS, has};
 
 fn main() -> ExitCode {
@@ -162,6 +162,7 @@ const DISKS: &str = "/run/weir-lab-disks";
 const DELAY: Duration = Duration::from_millis(100);
 const SLOW: Disk = Disk { delay_us: 100_000, arm: None };
 const FILES: usize = 16;
+const TRIES_MAX: usize = 10;
 
 fn waits() {
     if !has(&[Need::Disk]) {
@@ -180,14 +181,23 @@ fn waits() {
     let begun = Instant::now();
     assert_eq!(read(0), [0; 5_000]);
     assert!(begun.elapsed() >= DELAY);
-    let begun = Instant::now();
-    std::thread::scope(|scope| {
-        (1..FILES)
-            .for_each(|number| drop(scope.spawn(move || assert_eq!(read(number).len(), 5_000))));
-    });
-    // One after the other would take longer, however fast the machine is.
-    let all = begun.elapsed();
-    assert!(all >= DELAY && all < DELAY * (FILES as u32 - 1), "{all:?}");
+    // One after the other would take longer, however fast the machine is. So one try is enough to
+    // show that files are read together, and a machine that stands still has some more.
+    let are_together = |attempt| {
+        if attempt > 0 {
+            drop_pages(Path::new(at)).unwrap();
+        }
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            (1..FILES).for_each(|number| {
+                drop(scope.spawn(move || assert_eq!(read(number).len(), 5_000)));
+            });
+        });
+        let all = begun.elapsed();
+        println!("{FILES} files within {all:?}");
+        all >= DELAY && all < DELAY * (FILES as u32 - 1)
+    };
+    assert!((0..TRIES_MAX).any(are_together));
     by_hand::down().unwrap();
 }
 
@@ -226,7 +236,7 @@ fn die() {
     fs::read(at.join("0")).unwrap();
     assert!(testbed.make_slow(true).unwrap().unwrap().reads > 0);
     let this = std::process::id().to_string();
-    Command::new("kill").args(["-KILL", &this]).status().unwrap();
+    kill("-KILL", &this);
 }
 
 fn stopped() {
@@ -238,7 +248,7 @@ fn stopped() {
     let stop = |words: &[String]| {
         assert_eq!(names().len(), 2);
         let this = std::process::id().to_string();
-        assert!(Command::new("kill").args(["-INT", &this]).status().unwrap().success());
+        assert!(kill("-INT", &this));
         own(words)
     };
     let failure = by_hand::up(&layout, None, &stop).unwrap_err();
@@ -274,6 +284,12 @@ fn refused() {
             by_hand::serve(&words).expect("words").unwrap_err();
         }
     }
+}
+
+/// By a shell, because the program of this name comes in a package of its own.
+fn kill(signal: &str, process: &str) -> bool {
+    let mut sh = Command::new("sh");
+    sh.args(["-c", "kill \"$0\" \"$1\"", signal, process]).status().unwrap().success()
 }
 
 fn own(words: &[String]) -> Command {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub type Test = (&'static str, fn());
 
 /// Names the one test that a child process runs.
-const CHOSEN: &str = "WEIR_TEST_ALONE";
+pub(crate) const CHOSEN: &str = "WEIR_TEST_ALONE";
 
 /// A test that takes longer hangs, and is killed. No test measures this bound.
 const TIMEOUT: Duration = Duration::from_secs(600);

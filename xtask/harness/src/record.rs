@@ -6,6 +6,8 @@ use std::io;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 
+use crate::alone::CHOSEN;
+
 /// With this variable set to `none`, a test that is skipped fails.
 const SKIPS: &str = "WEIR_SKIPS";
 
@@ -58,8 +60,7 @@ fn take(directory: &Path) -> io::Result<Vec<Skip>> {
 #[track_caller]
 pub(crate) fn write(why: &str, packages: &[&str]) {
     let file = Location::caller().file();
-    let thread = std::thread::current();
-    let test = format!("{file} {}", thread.name().unwrap_or_default());
+    let test = format!("{file} {}", name_of_test());
     println!("skipped: {why}");
     assert!(
         std::env::var_os(SKIPS).is_none_or(|skips| skips != "none"),
@@ -73,6 +74,12 @@ pub(crate) fn write(why: &str, packages: &[&str]) {
     fs::create_dir_all(&directory)
         .and_then(|()| fs::write(directory.join(name), text.join("\n")))
         .unwrap_or_else(|error| panic!("no record of a skip in {}: {error}", directory.display()));
+}
+
+/// libtest runs each test in a thread of its name; `run_alone` names it in the environment.
+fn name_of_test() -> String {
+    let thread = std::thread::current();
+    std::env::var(CHOSEN).unwrap_or_else(|_| thread.name().unwrap_or_default().to_owned())
 }
 
 /// Beside the directory of the test programs, which is `target/debug/deps` by default.

@@ -5,6 +5,7 @@ mod machine;
 mod plans;
 mod profile;
 mod results;
+mod said;
 mod testbed;
 mod testbed_delay;
 mod testbed_limits;

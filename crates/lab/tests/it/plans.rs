@@ -7,7 +7,7 @@ mod claims;
 mod designs;
 mod disk;
 mod failed;
-mod model;
+pub(crate) mod model;
 mod pages;
 mod policies;
 mod searches;

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use harness::Need;
 use lab::Failure;
 use lab::profile::{Accepts, Kind, Part, Profiler, Seen, Target, Task};
 use lab::vitals::{Reading, Side, Watch};
@@ -32,6 +33,9 @@ fn shell(script: &str) -> Ends {
 /// `None` if this machine cannot, which is recorded.
 #[track_caller]
 fn start(kind: Kind, child: &Ends, directory: &Path) -> Option<Profiler> {
+    if harness::lacks(needs(kind)) {
+        return None;
+    }
     let pids = vec![child.0.id()];
     let target = Target { pids, directory: directory.into(), ..Target::default() };
     match Profiler::start(kind, &target) {
@@ -41,6 +45,13 @@ fn start(kind: Kind, child: &Ends, directory: &Path) -> Option<Profiler> {
             None
         }
         Err(e) => panic!("{e}"),
+    }
+}
+
+fn needs(kind: Kind) -> &'static [Need] {
+    match kind {
+        Kind::Calls => &[Need::Root, Need::Program("bpftrace")],
+        Kind::Shares | Kind::Costs => &[Need::Program("perf")],
     }
 }
 
@@ -72,6 +83,9 @@ fn no_call_is_lost() {
 /// Two phases of three connections each, by hand: of this process, as no other can be told when.
 #[test]
 fn who_accepts_several_at_a_time_is_seen() {
+    if harness::lacks(needs(Kind::Calls)) {
+        return;
+    }
     let home = tempfile::tempdir().unwrap();
     let pids = vec![std::process::id()];
     let target = Target { pids, directory: home.path().into(), ..Target::default() };

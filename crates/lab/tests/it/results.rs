@@ -1,8 +1,5 @@
 //! What is known is written down, read again as it was, and mended where it was broken off.
 
-#[path = "plans/model.rs"]
-mod model;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -137,7 +134,7 @@ fn run(name: &str) -> Line {
 }
 
 fn point(fact: &str) -> Line {
-    let mut point = model::point(&spec(), 0, &|_, _| 100.0);
+    let mut point = crate::plans::model::point(&spec(), 0, &|_, _| 100.0);
     point.testbed = BTreeMap::from([(String::from("fact"), fact.into())]);
     Line::Point(Box::new(point))
 }
@@ -231,7 +228,8 @@ fn any_point() -> impl Strategy<Value = Point> {
             spec.subject = resolve(subject).unwrap();
             spec.load.warm_up = warm_up;
             (spec.factors, spec.repeat) = (factors, repeat);
-            let mut point = model::point(&spec, repeat, &|_, _| times.len() as f64 * 10.0);
+            let mut point =
+                crate::plans::model::point(&spec, repeat, &|_, _| times.len() as f64 * 10.0);
             if let Some(load) = &mut point.load {
                 for ns in times {
                     load.requests.whole.record(Duration::from_nanos(ns));

@@ -1,12 +1,13 @@
 //! Two hosts, made for real.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use crate::machine::{HOSTS, has};
+use crate::said::Lines;
 use lab::testbed::{Host, Layout, Need, Testbed};
 
 #[test]
@@ -136,11 +137,13 @@ fn what_a_killed_lab_left_behind_is_removed_and_nothing_else() {
     let foreign = [format!("weir-lab-of-{this}"), format!("weir-lab-1-{this}-1-1-server")];
     let foreign = foreign.map(Foreign::new);
     let mut lab = Command::new(std::env::current_exe().unwrap());
-    lab.args(["--exact", "a_lab_that_waits_to_be_killed", "--nocapture", "--ignored"]);
+    lab.args(["--exact", "testbed::a_lab_that_waits_to_be_killed", "--nocapture", "--ignored"]);
     let mut lab = lab.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let lines = BufReader::new(lab.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let said = Lines::new(lab.stdout.take().unwrap());
+    let lines = std::iter::from_fn(|| said.next());
     let left: Vec<PathBuf> =
         lines.skip_while(|line| line != BEGIN).skip(1).take(3).map(PathBuf::from).collect();
+    assert_eq!(left.len(), 3, "{left:?}");
     assert!(left.iter().all(|place| place.exists()), "{left:?}");
     // It has not been asked to end, and does not see this coming.
     lab.kill().unwrap();
@@ -219,7 +222,7 @@ fn places(testbed: &Testbed) -> Vec<PathBuf> {
 }
 
 fn asleep(mut command: Command) -> Child {
-    command.arg("3600").spawn().unwrap()
+    command.arg("600").spawn().unwrap()
 }
 
 fn output(host: &Host, program: &str, arguments: &[&str]) -> String {

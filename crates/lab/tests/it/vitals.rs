@@ -1,11 +1,13 @@
 //! What is read of this machine, as it is.
 
-use harness::Need;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::machine::has;
+use crate::said::Lines;
+use lab::testbed::Need;
 use lab::vitals::{Reading, Side, Vitals, Watch};
 
 /// Ends with the test.
@@ -50,15 +52,13 @@ fn a_server_that_works_is_seen_at_it() {
 
 #[test]
 fn drops_in_a_namespace_are_told_by_class() {
-    if harness::lacks(&[Need::Root, Need::Program("ip"), Need::Program("unshare")]) {
+    if !has(&[Need::Root, Need::Ip, Need::Namespaces]) {
         return;
     }
     // Other sockets that listen on this machine would be counted in its own namespace.
     let mut host = shell("exec unshare -n sh -c 'ip link set lo up && echo up && exec cat'");
-    let mut told = String::new();
-    let out = host.0.stdout.take().unwrap();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut told).unwrap();
-    assert_eq!(told, "up\n");
+    let told = Lines::new(host.0.stdout.take().unwrap());
+    assert_eq!(told.next().as_deref(), Some("up"));
     let namespace = PathBuf::from(format!("/proc/{}/ns/net", host.0.id()));
     let inside = Side { namespace: Some(namespace.clone()), ..Side::default() };
     let watch = Watch { server: inside.clone(), client: inside };

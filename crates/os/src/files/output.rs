@@ -414,7 +414,11 @@ mod tests {
 
     #[test]
     fn root_writes_to_no_file_by_a_link() {
-        let homes = [tempfile::tempdir().unwrap(), tempfile::tempdir_in("/dev/shm").unwrap()];
+        let mut homes = vec![tempfile::tempdir().unwrap()];
+        match tempfile::tempdir_in("/dev/shm") {
+            Ok(home) => homes.push(home),
+            Err(error) => harness::skip(format!("needs to write to /dev/shm: {error}")),
+        }
         let refused = geteuid().is_root().then_some(io::ErrorKind::PermissionDenied);
         for home in &homes {
             let [file, link, other] = ["file", "link", "other"].map(|name| home.path().join(name));

@@ -10,9 +10,23 @@ use os::tun::{PACKET_BYTES_MAX, Tun};
 
 const OWN: &str = "/proc/self/ns/net";
 
+/// Whether this process may not make namespaces, as in a container. If so, records that the calling
+/// test is skipped.
+#[track_caller]
+fn lacks_namespaces() -> bool {
+    if harness::lacks(&[Need::Root]) {
+        return true;
+    }
+    let refusal = within_new(|| Ok(())).err();
+    if let Some(error) = &refusal {
+        harness::skip(format!("needs network namespaces: {error}"));
+    }
+    refusal.is_some()
+}
+
 #[test]
 fn a_new_one_has_nothing_but_a_loopback() {
-    if harness::lacks(&[Need::Root]) {
+    if lacks_namespaces() {
         return;
     }
     let (devices, number) = within_new(|| {
@@ -50,10 +64,7 @@ fn whoever_is_there_is_told() {
 
 #[test]
 fn a_device_has_one_other_end_and_needs_to_be_up() {
-    if harness::lacks(&[Need::File(os::tun::PLACE)]) {
-        return;
-    }
-    if harness::lacks(&[Need::Root]) {
+    if harness::lacks(&[Need::File(os::tun::PLACE), Need::Root]) || lacks_namespaces() {
         return;
     }
     within_new(|| {

@@ -8,7 +8,7 @@ use os::{Address, Blocking, Listener};
 const BACKLOG: u32 = 256;
 const CLIENTS: usize = 60;
 /// Longer than anything here takes: only a failure waits so long.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn group(count: usize, at: &str) -> Vec<Listener> {
     let at: Address = at.parse().unwrap();

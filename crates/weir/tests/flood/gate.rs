@@ -8,7 +8,7 @@ use crate::support::in_flight::half_a_body;
 use crate::support::server::{Combination, Server};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
-use crate::{Crowd, FLAGS, admission, await_flood, check_calm, knock, on_each_architecture, queue};
+use crate::{Crowd, FLAGS, admission, await_flood, check_calm, knock, on_each, queue};
 
 const PLACES: usize = 8;
 
@@ -35,7 +35,7 @@ fn start(combination: &Combination, site: &Fixture) -> Server {
 #[test]
 fn who_comes_while_nobody_can_be_taken_is_not_refused_for_good() {
     let site = Fixture::new();
-    on_each_architecture(|combination| {
+    on_each(|combination| {
         // Whether there is room again while the crowd is there.
         for stays in [true, false] {
             let mut server = start(combination, &site);
@@ -62,7 +62,7 @@ fn who_comes_while_nobody_can_be_taken_is_not_refused_for_good() {
 #[test]
 fn where_all_places_are_taken_in_a_flood_nobody_is_refused_for_good() {
     let site = Fixture::new();
-    on_each_architecture(|combination| {
+    on_each(|combination| {
         if combination.row["send"] == "thread" {
             return;
         }

@@ -6,12 +6,12 @@ use crate::support::fixture::Fixture;
 use crate::support::processes::{followers_of, is_there};
 use crate::support::server::{Server, send};
 use crate::support::{PATIENCE, await_some, await_true};
-use crate::{await_flood, check_calm, flooded, on_each_acceptor};
+use crate::{await_flood, check_calm, flooded, on_each};
 
 #[test]
 fn a_reload_in_a_flood_leaves_nobody_refused() {
     let site = Fixture::new();
-    on_each_acceptor(|combination| {
+    on_each(|combination| {
         let (mut server, admin, crowd) = flooded(combination, &site);
         server.signal(Signal::HUP);
         server.await_line("generation 2 serves");
@@ -49,7 +49,7 @@ impl Drop for Next {
 #[test]
 fn an_upgrade_in_a_flood_leaves_nobody_refused() {
     let site = Fixture::new();
-    on_each_acceptor(|combination| {
+    on_each(|combination| {
         // Whether the crowd is there for longer than who has refused it.
         for stays in [true, false] {
             let (mut server, admin, crowd) = flooded(combination, &site);

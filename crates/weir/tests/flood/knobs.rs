@@ -9,7 +9,7 @@ use crate::support::server::Combination;
 use crate::support::{PATIENCE, await_true};
 use crate::{
     Crowd, RATE_TWICE, admission, admits_all, admitted, await_flood, check_calm, flags, flooded,
-    on_each_acceptor, queue, turn,
+    on_each, queue, turn,
 };
 
 const HALF: &[&str] = &["--admit-percent", "50"];
@@ -37,7 +37,7 @@ fn await_share(combination: &Combination, admin: SocketAddr, to: SocketAddr, sha
 #[test]
 fn a_share_that_was_said_is_admitted_in_a_flood_and_afterwards() {
     let site = Fixture::new();
-    on_each_acceptor(|combination| {
+    on_each(|combination| {
         let mut server = combination.start(&site.root(), &[&flags(combination)[..], HALF].concat());
         let admin = server.await_admin();
         await_share(combination, admin, server.address, 0.5);
@@ -73,7 +73,7 @@ fn a_share_is_turned_while_workers_serve() {
         ("backlog", "auto", 1.0),
     ];
     let site = Fixture::new();
-    on_each_acceptor(|combination| {
+    on_each(|combination| {
         let mut server = combination.start(&site.root(), &flags(combination));
         let admin = server.await_admin();
         for (knob, value, share) in rows {
@@ -94,7 +94,7 @@ fn a_share_is_turned_while_workers_serve() {
 #[test]
 fn a_share_is_turned_in_a_flood() {
     let site = Fixture::new();
-    on_each_acceptor(|combination| {
+    on_each(|combination| {
         let (server, admin, crowd) = flooded(combination, &site);
         turn(admin, "admit-percent", "50");
         let is_half = |told: Value| told["share"] == 0.5;

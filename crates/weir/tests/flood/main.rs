@@ -1,6 +1,6 @@
 //! In a flood: some are admitted and the others refused, whoever decides may fail, and afterwards
-//! everybody is admitted again. A program of its own, and one test at a time, because a flood takes
-//! the whole of a small machine, and other tests are late there.
+//! all are admitted again. This is a program of its own, because a flood takes the whole of a small
+//! machine, and other tests would be late beside it.
 #![forbid(unsafe_code)]
 
 mod gate;
@@ -12,11 +12,9 @@ mod sockets;
 mod support;
 mod workers;
 
-use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -26,7 +24,7 @@ use serde_json::Value;
 
 use support::fixture::{DIGITS, Fixture};
 use support::metrics::queues;
-use support::server::{Combination, Program, Server, combinations_alone};
+use support::server::{Combination, Program, Server, on_mechanisms_alone};
 use support::wire::Wire;
 use support::{PATIENCE, await_some, await_true};
 
@@ -64,30 +62,12 @@ impl Drop for Crowd {
     }
 }
 
-static ONE: Mutex<()> = Mutex::new(());
+/// Floods that are made at the same time: each wants more than a small machine has, and two more
+/// only make the others later.
+const SERVERS_AT_ONCE_MAX: usize = 3;
 
-fn on_each(test: impl Fn(&Combination)) {
-    let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    combinations_alone(Program::Laborious).iter().for_each(test);
-}
-
-/// The same, where how a loop waits makes no difference.
-fn on_each_architecture(test: impl Fn(&Combination)) {
-    let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let all = combinations_alone(Program::Laborious);
-    all.iter().filter(|combination| combination.has_usual_poller()).for_each(test);
-}
-
-/// The same, where only who accepts makes a difference: once for each of them.
-fn on_each_acceptor(test: impl Fn(&Combination)) {
-    let _alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut all = combinations_alone(Program::Laborious);
-    let mut known = HashSet::new();
-    let of = |combination: &Combination| {
-        ["holder", "accept"].map(|column| combination.row[column].to_string())
-    };
-    all.retain(|combination| combination.has_usual_poller() && known.insert(of(combination)));
-    all.iter().for_each(test);
+fn on_each(test: impl Fn(&Combination) + Sync) {
+    on_mechanisms_alone(Program::Laborious, test);
 }
 
 fn flags(combination: &Combination) -> Vec<&'static str> {

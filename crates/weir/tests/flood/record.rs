@@ -7,12 +7,12 @@ use control::record::{Record, Replay};
 
 use crate::support::fixture::Fixture;
 use crate::support::{PATIENCE, await_true};
-use crate::{Crowd, admission, await_flood, check_calm, flags, is_calm, on_each_acceptor, turn};
+use crate::{Crowd, admission, await_flood, check_calm, flags, is_calm, on_each, turn};
 
 #[test]
 fn the_same_is_decided_again_of_what_was_seen() {
     let site = Fixture::new();
-    on_each_acceptor(|combination| {
+    on_each(|combination| {
         let file = site.beside(&format!("looks of {combination}"));
         let path = file.to_str().expect("UTF-8");
         let flags = [&flags(combination)[..], &["--admission-log", path]].concat();

@@ -11,16 +11,14 @@ use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::processes::{is_there, workers_of};
 use crate::support::server::{Combination, Server};
 use crate::support::{PATIENCE, await_true};
-use crate::{
-    Crowd, admits_all, await_flood, check_calm, flags, is_calm, on_each_acceptor, queue, refuses,
-};
+use crate::{Crowd, admits_all, await_flood, check_calm, flags, is_calm, on_each, queue, refuses};
 
 const ANOTHER: &[&str] = &["--listen", "127.0.0.1:0"];
 
 #[test]
 fn a_flood_at_one_socket_is_none_at_another_and_ends_where_nobody_comes() {
     let site = Fixture::new();
-    on_each_acceptor(|combination| {
+    on_each(|combination| {
         // Whether somebody comes to the other one afterwards.
         for comes in [false, true] {
             let mut server =
@@ -73,7 +71,7 @@ fn start_on(combination: &Combination, site: &Fixture, lent: &TcpListener) -> Se
 #[test]
 fn a_lent_socket_is_given_back_as_it_was() {
     let site = Fixture::new();
-    on_each_acceptor(|combination| {
+    on_each(|combination| {
         let lent = lent();
         let mut server = start_on(combination, &site, &lent);
         let (address, admin) = (server.address, server.await_admin());
@@ -89,7 +87,7 @@ fn a_lent_socket_is_given_back_as_it_was() {
 #[test]
 fn who_is_killed_in_a_flood_leaves_nobody_refused_by_the_next() {
     let site = Fixture::new();
-    on_each_acceptor(|combination| {
+    on_each(|combination| {
         let lent = lent();
         let mut killed = start_on(combination, &site, &lent);
         let (address, admin) = (killed.address, killed.await_admin());

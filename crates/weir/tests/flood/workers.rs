@@ -11,7 +11,7 @@ use crate::support::server::{Combination, Server, send};
 use crate::support::{PATIENCE, await_some, await_true};
 use crate::{
     Crowd, RATE_TWICE, admission, admits_all, await_flood, check_calm, flags, flooded, is_calm,
-    on_each_acceptor, queues, refuses,
+    on_each, queues, refuses,
 };
 
 const TWO: &[&str] = &["--processes", "2"];
@@ -21,7 +21,7 @@ const OWN: &[&str] = &["--processes", "2", "--listener-queues", "own"];
 #[test]
 fn each_of_two_queues_knows_its_own_flood() {
     let site = Fixture::new();
-    on_each_acceptor(|combination| {
+    on_each(|combination| {
         if !combination.takes(TWO) || !combination.takes(&OWN[2..]) {
             return;
         }
@@ -53,7 +53,7 @@ fn each_of_two_queues_knows_its_own_flood() {
 #[test]
 fn what_no_worker_renews_is_lifted() {
     let site = Fixture::new();
-    on_each_acceptor(|combination| {
+    on_each(|combination| {
         let (server, admin, crowd) = flooded(combination, &site);
         let workers = workers_of(server.pid());
         workers.iter().for_each(|worker| stop(*worker));
@@ -71,7 +71,7 @@ fn what_no_worker_renews_is_lifted() {
 #[test]
 fn a_worker_that_dies_leaves_nobody_refused() {
     let site = Fixture::new();
-    on_each_acceptor(|combination| {
+    on_each(|combination| {
         let (server, admin, crowd) = flooded(combination, &site);
         workers_of(server.pid()).into_iter().for_each(|worker| send(worker, Signal::KILL));
         drop(crowd);
@@ -83,7 +83,7 @@ fn a_worker_that_dies_leaves_nobody_refused() {
 /// Of two workers, whichever of them decides.
 fn check_the_other_takes_over(lose: fn(&Server, u32), regain: fn(&Server, u32)) {
     let site = Fixture::new();
-    on_each_acceptor(|combination| {
+    on_each(|combination| {
         if !combination.takes(TWO) {
             return;
         }

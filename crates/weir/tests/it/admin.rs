@@ -9,10 +9,11 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
+use crate::support::command::run;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::metrics::counted;
-use crate::support::server::{Program, Server, on_every, on_every_alone, run};
+use crate::support::server::{Program, Server, on_mechanisms, on_mechanisms_alone};
 use crate::support::wire::{Head, Wire};
 use crate::support::{PATIENCE, await_true};
 
@@ -57,7 +58,7 @@ fn ready(server: &mut Server) -> SocketAddr {
 #[test]
 fn each_target_is_answered() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), ANYWHERE);
         let admin = ready(&mut server);
         // Method, target, further fields; status, and what is in the content.
@@ -168,7 +169,7 @@ fn the_admin_port_speaks_http_strictly() {
 fn each_accept_phase_has_taken_somebody() {
     const TWO: &[&str] = &["--processes", "2"];
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let of_count = if combination.takes(TWO) { TWO } else { &[] };
         let mut server = combination.start(&site.root(), &[ANYWHERE, of_count].concat());
         let admin = ready(&mut server);
@@ -195,7 +196,7 @@ fn of_all_workers(metrics: &BTreeMap<String, f64>, name: &str) -> f64 {
 #[test]
 fn metrics_are_well_formed_and_move() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), ANYWHERE);
         let admin = ready(&mut server);
         let read = || metrics(&ask(admin, "/metrics", "").1);
@@ -228,7 +229,7 @@ fn metrics_are_well_formed_and_move() {
 #[test]
 fn context_switches_of_each_worker_are_told() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), ANYWHERE);
         let admin = ready(&mut server);
         let name = "weir_voluntary_switches_total";
@@ -282,7 +283,7 @@ fn metrics(text: &str) -> BTreeMap<String, f64> {
 #[test]
 fn readiness_is_off_while_draining() {
     let site = site_with_a_huge_file();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let flags = [ANYWHERE, &["--drain-timeout-ms", "600000"]].concat();
         let mut server = combination.start(&site.root(), &flags);
         let admin = ready(&mut server);
@@ -305,7 +306,7 @@ fn readiness_is_off_while_draining() {
 #[test]
 fn balancers_are_told_to_send_nobody_while_all_who_come_are_served() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let flags = [ANYWHERE, &["--drain-delay-ms", "3600000"]].concat();
         let mut server = combination.start(&site.root(), &flags);
         let admin = ready(&mut server);
@@ -331,7 +332,7 @@ fn balancers_are_told_to_send_nobody_while_all_who_come_are_served() {
 #[test]
 fn a_drain_follows_its_delay() {
     let site = site_with_a_huge_file();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let flags = ["--drain-delay-ms", "300", "--drain-timeout-ms", "600000"];
         let mut server = combination.start(&site.root(), &flags);
         let mut idle = asked(&server);
@@ -349,7 +350,7 @@ fn a_drain_follows_its_delay() {
 #[test]
 fn it_answers_while_every_connection_of_the_site_is_taken() {
     let site = site_with_a_huge_file();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let flags = [ANYWHERE, &["--connections-max", "4"]].concat();
         let mut server = combination.start(&site.root(), &flags);
         let admin = ready(&mut server);

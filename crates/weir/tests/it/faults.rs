@@ -19,6 +19,7 @@ mod room;
 mod sharing;
 mod signals;
 mod slow;
+mod stage_threads;
 mod stages;
 mod starts;
 mod workers;

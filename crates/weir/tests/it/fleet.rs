@@ -10,14 +10,16 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use harness::Need;
 use rustix::process::Signal;
 
+use crate::support::command::run;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::children;
-use crate::support::server::{Program, Server, run, send};
+use crate::support::server::{Program, Server, send};
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_true};
+use crate::support::{PATIENCE, await_true, rights};
 use balancer::{Balancer, Way, example};
 use namespaces::{BALANCER, CLIENTS, Namespace, Network};
 
@@ -42,6 +44,8 @@ impl Place<'_> {
         let mut command = Command::new(&binary);
         command.arg("serve").arg(self.site).arg("--config").arg(example("weir.toml"));
         command.args(["--architecture", self.architecture, "--access-log"]).arg(self.log());
+        // Longer than in the example, because a balancer on a slow machine notices later.
+        command.args(["--drain-delay-ms", "30000", "--drain-timeout-ms", "600000"]);
         if self.way == Way::Shared {
             command.args(["--proxy-protocol", "off"]);
         }
@@ -81,6 +85,10 @@ impl Place<'_> {
 /// Each of the architectures is killed, drained and upgraded once; what is like it is left out.
 #[test]
 fn a_fleet_loses_no_request_but_those_of_the_killed_replica() {
+    let needs = [Need::Root, Need::Program("haproxy"), Need::Program("ip")];
+    if harness::lacks(&needs) || rights::lacks_bridges() {
+        return;
+    }
     let all = ["sped", "mt", "proactor"];
     std::thread::scope(|scope| {
         for turn in 0..all.len() {
@@ -159,6 +167,14 @@ fn lives_through_all(architectures: [&'static str; 3], way: Way) {
 /// The script of the example, on the site of the tests.
 #[test]
 fn the_example_starts_and_leaves_nothing() {
+    let [haproxy, curl, ip] = ["haproxy", "curl", "ip"].map(Need::Program);
+    let namespaces = ["--net", "--mount", "--pid", "--fork", "--mount-proc"];
+    if harness::lacks(&[Need::Root, haproxy, curl, ip])
+        || rights::lacks_namespaces(&namespaces)
+        || rights::lacks_bridges()
+    {
+        return;
+    }
     let site = Fixture::new();
     let mut command = Command::new(example("run.sh"));
     command.env("WEIR", Program::Weir.path()).env("SITE", site.root());

@@ -6,7 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::server::{Combination, Program, Server, on_every_alone, run};
+use crate::support::command::run;
+use crate::support::server::{Combination, Program, Server, on_mechanisms_alone};
 use crate::support::{PATIENCE, await_true};
 use rustix::process::Signal;
 
@@ -134,7 +135,7 @@ fn the_operator_hears_why_it_is_404() {
     let root = share.root();
     let no_index = format!("info worker 0: 404 for {}/: it has no index.html", root.display());
     let leads_out = format!("warn worker 0: 404 for {}/out: a symbolic link", root.display());
-    on_every_alone(Program::Weir, |combination: &Combination| {
+    on_mechanisms_alone(Program::Weir, |combination: &Combination| {
         for (target, told) in [("/", &no_index), ("/out/secret", &leads_out)] {
             let home = tempfile::tempdir().expect("a directory");
             let errors = home.path().join("error.log");

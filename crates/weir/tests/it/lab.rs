@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use lab::subject::{NotStarted, Running, Start, Subject};
-use lab::testbed::{Layout, Testbed};
+use lab::testbed::{Layout, Need, Testbed};
 
 /// A site, and a place for what a subject writes; anybody may read the site.
 struct Bench {
@@ -34,7 +34,7 @@ impl Bench {
         let bench = Self { home, testbed };
         let mut make = Command::new(executable());
         make.args(["load", "make-site"]).arg(bench.site()).arg("--workload").args(workload);
-        let (status, _, errors) = crate::support::server::run(&mut make).expect("it runs");
+        let (status, _, errors) = crate::support::command::run(&mut make).expect("it runs");
         assert_eq!(status, Some(0), "{workload:?}: {errors}");
         fs::create_dir(bench.scratch()).expect("its place");
         bench
@@ -101,4 +101,35 @@ fn free_address() -> SocketAddr {
 
 fn subject(text: &str) -> Subject {
     lab::subject::resolve(text).unwrap_or_else(|failure| panic!("{text}: {failure}"))
+}
+
+/// Whether the machine lacks any of what a testbed needs. If so, records that the calling test is
+/// skipped.
+#[track_caller]
+fn lacks(needs: &[Need]) -> bool {
+    let installed: Vec<harness::Need> =
+        needs.iter().flat_map(|need| installed(*need)).copied().collect();
+    if harness::lacks(&installed) {
+        return true;
+    }
+    let mut missing = lab::testbed::lacks();
+    missing.retain(|lack| needs.contains(&lack.what));
+    for lack in &missing {
+        harness::skip(lack);
+    }
+    !missing.is_empty()
+}
+
+/// The part of a need that a package or another user would bring.
+fn installed(need: Need) -> &'static [harness::Need] {
+    match need {
+        Need::Root => &[harness::Need::Root],
+        Need::Ip => &[harness::Need::Program("ip")],
+        Need::Disk => &[
+            harness::Need::Program("mkfs.ext4"),
+            harness::Need::Program("losetup"),
+            harness::Need::Program("mount"),
+        ],
+        _ => &[],
+    }
 }

@@ -9,7 +9,8 @@ mod waiting;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::server::{Combination, Program, Server, combinations, run};
+use crate::support::command::run;
+use crate::support::server::{Combination, Program, Server, combinations};
 use serde_json::Value;
 
 /// The status, what was said, and the complaints.

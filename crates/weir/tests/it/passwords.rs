@@ -12,9 +12,11 @@ use rustix::process::Signal;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::metrics::counted;
 use crate::support::processes::{niceness, threads, workers_of};
-use crate::support::server::{Combination, Program, Server, combinations, on_every_alone};
+use crate::support::server::{
+    Combination, Program, Server, combinations, on_every_alone, on_mechanisms_alone,
+};
 use crate::support::wire::{Head, Wire};
-use crate::support::{PATIENCE, await_true};
+use crate::support::{PATIENCE, await_true, rights};
 
 /// That of `secret`, as cheap as it may be, of three users.
 const CHEAP: &str = "$2y$04$juphMykJHYIGv88W4iE/eOPYdm0q1k.fQ.rkp6yhkh9L4mbk1qBOi";
@@ -104,7 +106,7 @@ fn an_address_fails_as_often_as_it_may() {
 
 #[test]
 fn a_balancers_client_fails_for_itself() {
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let flags = [TWO_A_MINUTE, &["--proxy-protocol", "127.0.0.0/8"]].concat();
         let stage = Stage::start(combination, &flags);
         let rows = [("192.0.2.7", [401, 401, 429]), ("192.0.2.8", [401, 401, 429])];
@@ -124,7 +126,7 @@ fn a_balancers_client_fails_for_itself() {
 
 #[test]
 fn a_proxys_client_fails_for_itself() {
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let flags = [TWO_A_MINUTE, &["--trusted-proxies", "127.0.0.1"]].concat();
         let stage = Stage::start(combination, &flags);
         let fails = |wire: &mut Wire, source: &str, expected: [u16; 3]| {
@@ -218,7 +220,7 @@ fn clients_of_a_unix_socket_are_served_where_addresses_matter() {
         &["--auth-failures-per-min", "0", "--address-connections-max", "100"],
     ];
     for flags in rows {
-        on_every_alone(Program::Weir, |combination| {
+        on_mechanisms_alone(Program::Weir, |combination| {
             let home = tempfile::tempdir().expect("a directory");
             let socket = home.path().join("weir.sock");
             let listen = format!("unix:{}", socket.display());
@@ -244,7 +246,7 @@ fn credentials_stand_in_no_log_and_no_trace() {
     const LOGINS: [(&str, u16); 4] =
         [("ann:secret", 200), ("ann:mistyped 1", 401), ("eve:mistyped 2", 401), ("bob:late", 429)];
     for format in ["combined", "json"] {
-        on_every_alone(Program::Weir, |combination| {
+        on_mechanisms_alone(Program::Weir, |combination| {
             let home = tempfile::tempdir().expect("a directory");
             let files = ["access-log", "error-log", "trace"].map(|name| home.path().join(name));
             let [access, error, trace] = files.each_ref().map(|file| file.to_str().expect("UTF-8"));
@@ -276,7 +278,7 @@ fn credentials_stand_in_no_log_and_no_trace() {
 
 #[test]
 fn replies_come_in_the_order_of_requests() {
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let stage = Stage::start(combination, &[]);
         let mut wire = stage.server.connect();
         let asks = ["slow:wrong", "", "ann:secret", "", "ann:secret", "slow:wrong", "slow:secret"];
@@ -339,6 +341,9 @@ fn who_goes_before_the_verdict_leaves_his_place() {
 /// whom it binds is not root.
 #[test]
 fn without_a_thread_nobody_is_let_in_and_files_are_served() {
+    if rights::lacks_users() {
+        return;
+    }
     let all = combinations(Program::Weir);
     for combination in all.iter().filter(|combination| combination.architecture == "sped") {
         let flags = ["--user", "65531", "--group", "65531"];

@@ -10,8 +10,8 @@ use rustix::process::Signal;
 use crate::support::PATIENCE;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::rest::check_rests;
-use crate::support::server::{Combination, Program, Server, on_every};
-use crate::support::slow::{SlowFiles, content};
+use crate::support::server::{Combination, Program, Server, on_mechanisms};
+use crate::support::slow::{SlowFiles, content, lacks_slow_files};
 use crate::support::wire::Wire;
 
 /// How long silence counts as waiting one's turn.
@@ -19,7 +19,10 @@ const SILENCE: Duration = Duration::from_millis(300);
 
 #[test]
 fn what_is_in_memory_is_answered_while_another_of_the_connection_loads() {
-    on_every(Program::Several, |combination| {
+    if lacks_slow_files() {
+        return;
+    }
+    on_mechanisms(Program::Several, |combination| {
         let stage = Stage::new(combination);
         let mut pair = stage.pair();
         pair.ask(0, "/slow/a.bin");
@@ -42,8 +45,11 @@ fn what_is_in_memory_is_answered_while_another_of_the_connection_loads() {
 /// Loads of one connection, each known by its tag: of two files, of one file, of one name.
 #[test]
 fn two_loads_of_one_connection_are_in_hand_together() {
+    if lacks_slow_files() {
+        return;
+    }
     for (first, second) in [("a.bin", "b.bin"), ("a.bin", "a.bin"), ("small.txt", "small.txt")] {
-        on_every(Program::Several, |combination| {
+        on_mechanisms(Program::Several, |combination| {
             let stage = Stage::new(combination);
             let mut pair = stage.pair();
             pair.ask(0, &format!("/slow/{first}"));
@@ -73,9 +79,12 @@ fn two_loads_of_one_connection_are_in_hand_together() {
 /// follow as these come back.
 #[test]
 fn a_connection_has_four_loads_in_hand() {
+    if lacks_slow_files() {
+        return;
+    }
     let names = ["a.bin", "b.bin", "c.bin", "d.bin", "long.bin", "small.txt"];
     let enough = ["--helpers", "8"];
-    on_every(Program::Several, |combination| {
+    on_mechanisms(Program::Several, |combination| {
         let flags = if combination.takes(&enough) { &enough[..] } else { &[] };
         let stage = Stage::with(combination, flags);
         let mut pair = stage.pair();
@@ -96,8 +105,11 @@ fn a_connection_has_four_loads_in_hand() {
 /// Who says that no more will come is answered; who goes leaves nothing behind.
 #[test]
 fn both_loads_come_back_whoever_has_gone_meanwhile() {
+    if lacks_slow_files() {
+        return;
+    }
     for stays in [true, false] {
-        on_every(Program::Several, |combination| {
+        on_mechanisms(Program::Several, |combination| {
             // There may be one helper alone, who is needed for what is new.
             let stage = Stage::with(combination, &["--answer-age-ms", "3600000"]);
             let mut other = stage.pair();
@@ -132,8 +144,11 @@ fn both_loads_come_back_whoever_has_gone_meanwhile() {
 /// loop or a thread wakes up for again and again.
 #[test]
 fn nothing_spins_for_who_has_ended_while_a_load_is_out() {
+    if lacks_slow_files() {
+        return;
+    }
     for goes in [false, true] {
-        on_every(Program::Several, |combination| {
+        on_mechanisms(Program::Several, |combination| {
             let mut stage = Stage::with(combination, &["--admin", "127.0.0.1:0"]);
             let admin = stage.server.await_admin();
             let mut pair = stage.pair();
@@ -155,7 +170,10 @@ fn nothing_spins_for_who_has_ended_while_a_load_is_out() {
 /// What is in hand when the order to end comes is finished, on both streams.
 #[test]
 fn a_drain_waits_for_both_loads() {
-    on_every(Program::Several, |combination| {
+    if lacks_slow_files() {
+        return;
+    }
+    on_mechanisms(Program::Several, |combination| {
         let mut stage = Stage::new(combination);
         let (mut pair, _idle) = (stage.pair(), stage.pair());
         pair.ask(0, "/slow/a.bin");
@@ -176,11 +194,14 @@ fn a_drain_waits_for_both_loads() {
 /// passwords for each other's files.
 #[test]
 fn what_needs_no_password_is_answered_while_one_is_verified() {
+    if lacks_slow_files() {
+        return;
+    }
     // `secret`, and what nobody waits for.
     let cheap = "ann=$2y$04$juphMykJHYIGv88W4iE/eOPYdm0q1k.fQ.rkp6yhkh9L4mbk1qBOi";
     let endless = "eve=$2y$16$Nwb3h4F0MheQSCs25tnZo.0sHbFDICtakUyBF33tLTfz2kA4LiOA.";
     let users = format!("{cheap} {endless}");
-    on_every(Program::Several, |combination| {
+    on_mechanisms(Program::Several, |combination| {
         let stage = Stage::with(combination, &["--auth", &users]);
         let mut pair = stage.pair();
         // Of `ann:secret` twice, of `ann:x`, and of `eve:x`.
@@ -297,14 +318,23 @@ impl Pair<'_> {
 
     /// Nothing comes of a stream for a while, whatever comes of the other.
     fn expect_silence(&mut self, stream: usize) {
-        self.wire.set_patience(SILENCE);
-        while self.frame().is_ok() {}
-        self.wire.set_patience(PATIENCE);
+        // Only a frame's first bytes are waited for so short: the rest of one that has begun comes.
+        loop {
+            self.wire.set_patience(SILENCE);
+            let head = self.wire.bytes(3);
+            self.wire.set_patience(PATIENCE);
+            let Ok(head) = head else { break };
+            self.rest_of_frame(&head).expect("the rest of a frame");
+        }
         assert!(self.came[stream].is_empty(), "{}: answered out of turn", self.combination);
     }
 
     fn frame(&mut self) -> Result<(), String> {
         let head = self.wire.bytes(3)?;
+        self.rest_of_frame(&head)
+    }
+
+    fn rest_of_frame(&mut self, head: &[u8]) -> Result<(), String> {
         let length = u16::from_be_bytes([head[1], head[2]]);
         let content = self.wire.bytes(usize::from(length))?;
         self.came[usize::from(head[0])].extend(content);

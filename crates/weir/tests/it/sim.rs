@@ -3,8 +3,10 @@
 use std::io::Read;
 use std::process::{Child, Command, Output, Stdio};
 
+use crate::support::command::await_end;
 use crate::support::server::send;
 use crate::support::terminal::Shown;
+use harness::Need;
 use rustix::process::Signal;
 
 fn command(args: &str) -> Command {
@@ -187,6 +189,9 @@ impl Drop for Started {
 /// By ^C, and at once by one more.
 #[test]
 fn who_stops_has_what_is_done() {
+    if harness::lacks(&[Need::File("/dev/ptmx")]) {
+        return;
+    }
     for of in STOPPED {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let json = file.path().display();
@@ -199,9 +204,9 @@ fn who_stops_has_what_is_done() {
             shown.until(what, is);
             send(run.0.id(), Signal::INT);
         }
+        let status = await_end(&mut run.0);
         let mut text = String::new();
         run.0.stdout.take().expect("output").read_to_string(&mut text).expect("UTF-8");
-        let status = run.0.wait().expect("it ends");
         let said = shown.rest();
         assert_eq!(status.code(), Some(of.status), "{}: {said}", of.asked);
         assert!(said.contains(of.said), "{}: {said:?}", of.asked);

@@ -6,16 +6,19 @@
 //! meanwhile" is an event, and only "is not served meanwhile" needs a bounded wait. No duration is
 //! judged but what the server says of itself: for how long it was held up.
 
+mod refused;
 mod stage;
 
 use std::time::{Duration, Instant};
 
 use crate::support::fixture::{DIGITS, Fixture, pattern, write};
 use crate::support::metrics::counted;
-use crate::support::server::{Combination, Program, on_every, on_every_alone, on_every_poller};
-use crate::support::slow::{SlowFiles, content};
+use crate::support::server::{
+    Combination, Program, on_every, on_every_poller, on_mechanisms, on_mechanisms_alone,
+};
+use crate::support::slow::{SlowFiles, content, lacks_slow_files};
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_true};
+use crate::support::{PATIENCE, at_some_scale, await_true};
 use stage::{SILENCE, Stage};
 
 /// How long a client keeps asking for what is in memory: an answer is compared with the disk when
@@ -33,7 +36,10 @@ const KNOWN: &[&str] = &["--answer-age-ms", "3600000"];
 
 #[test]
 fn who_stalls_is_as_the_registry_says() {
-    on_each(|combination| {
+    if lacks_slow_files() {
+        return;
+    }
+    on_every_program(|combination| {
         let site = Fixture::new();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), &[flags(combination), KNOWN].concat());
@@ -68,6 +74,9 @@ fn who_stalls_is_as_the_registry_says() {
 /// served.
 #[test]
 fn of_several_loops_one_stalls() {
+    if lacks_slow_files() {
+        return;
+    }
     on_each(|combination| {
         let two = ["--threads", "2"];
         if combination.row["holder"] != "loop" || !combination.takes(&two) {
@@ -95,7 +104,10 @@ fn of_several_loops_one_stalls() {
 /// Whoever asks for what is being loaded waits with the first, and it is read once for all of them.
 #[test]
 fn what_many_ask_for_is_loaded_once() {
-    on_every_alone(Program::Weir, |combination| {
+    if lacks_slow_files() {
+        return;
+    }
+    on_mechanisms_alone(Program::Weir, |combination| {
         let site = Fixture::new();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), &[]);
@@ -121,11 +133,16 @@ fn what_many_ask_for_is_loaded_once() {
 /// a request while a loop was waiting for it.
 #[test]
 fn a_slow_disk_is_no_slow_client() {
-    on_each(|combination| {
+    if lacks_slow_files() {
+        return;
+    }
+    // A client may be slow on a slow machine, too, and then it has more time at a larger scale.
+    let check = |combination: &Combination, scale: u32| {
         let site = Fixture::new();
         let slow = SlowFiles::mount(&site.root().join("slow"));
-        let patience = ["--head-timeout-ms", "300", "--stall-timeout-ms", "300"];
-        let window = ["--rate-window-ms", "300", "--rate-min", "1000000"];
+        let (ms, rate) = ((300 * scale).to_string(), (1_000_000 / scale).to_string());
+        let patience = ["--head-timeout-ms", &ms, "--stall-timeout-ms", &ms];
+        let window = ["--rate-window-ms", &ms, "--rate-min", &rate];
         let flags = [&patience[..], &window, flags(combination)].concat();
         let server = combination.start(&site.root(), &flags);
         let stage = Stage { combination, site: &site, server: &server, slow: &slow };
@@ -134,19 +151,23 @@ fn a_slow_disk_is_no_slow_client() {
         let mut meanwhile = server.connect();
         meanwhile.get("/digits.txt", "Connection: close\r\n").expect("sent");
         // Longer than any patience of the server: there is nothing to wait for but time.
-        std::thread::sleep(SILENCE * 4);
+        std::thread::sleep(SILENCE * 4 * scale);
         slow.release();
         stage.expect_slow(&mut waits, "a.bin");
         let (head, _) = meanwhile.reply(false).expect("who came meanwhile is answered");
         assert_eq!(head.status, 200, "{combination}");
         server.stop();
-    });
+    };
+    on_each(|combination| at_some_scale(|scale| check(combination, scale)));
 }
 
 /// What is known answers also when it is older than it may be without a look at the disk, and
 /// nobody is free to look who might have to wait.
 #[test]
 fn what_is_in_memory_is_answered_while_every_helper_waits() {
+    if lacks_slow_files() {
+        return;
+    }
     on_every(Program::Weir, |combination| {
         if combination.row["stalls"] != "nobody" {
             return;
@@ -173,6 +194,9 @@ fn what_is_in_memory_is_answered_while_every_helper_waits() {
 /// they are many or so few that the kernel has begun to read them by itself.
 #[test]
 fn behind_its_first_window_a_file_stalls_nobody_else_either() {
+    if lacks_slow_files() {
+        return;
+    }
     on_each(|combination| {
         let window = combination.row["window_bytes"].as_u64().unwrap_or(WINDOW_BYTES);
         for name in ["long.bin", "tail.bin"] {
@@ -202,6 +226,9 @@ fn behind_its_first_window_a_file_stalls_nobody_else_either() {
 /// asks for something new. All else goes on.
 #[test]
 fn behind_all_helpers_only_who_needs_one_waits() {
+    if lacks_slow_files() {
+        return;
+    }
     on_every(Program::Weir, |combination| {
         let two = ["--helpers", "2", "--load-delay-ms", "3600000"];
         if !combination.takes(&two) {
@@ -236,6 +263,9 @@ fn behind_all_helpers_only_who_needs_one_waits() {
 /// them is enough for that, and everybody is in the end.
 #[test]
 fn behind_all_writers_everybody_waits_and_is_served_in_the_end() {
+    if lacks_slow_files() {
+        return;
+    }
     on_every(Program::Weir, |combination| {
         if combination.row["holder"] != "stages" || combination.row["stalls"] != "all" {
             return;
@@ -265,6 +295,9 @@ fn behind_all_writers_everybody_waits_and_is_served_in_the_end() {
 /// Of pipelines, whose helpers are as many as the architecture has, only who needs one waits.
 #[test]
 fn behind_the_helpers_of_a_pipeline_only_who_needs_one_waits() {
+    if lacks_slow_files() {
+        return;
+    }
     on_every(Program::Weir, |combination| {
         if combination.row["holder"] != "stages" || combination.row["stalls"] != "nobody" {
             return;
@@ -300,8 +333,11 @@ fn behind_the_helpers_of_a_pipeline_only_who_needs_one_waits() {
 /// and nothing of what helpers or the kernel have waited.
 #[test]
 fn what_a_disk_has_held_up_is_told() {
+    if lacks_slow_files() {
+        return;
+    }
     const HELD: Duration = Duration::from_millis(1200);
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         // Who waits for whom cannot be told of a thread that sends from a file.
         let names = if combination.row["holder"] != "loop" {
             &["small.txt"][..]
@@ -348,7 +384,10 @@ fn what_a_disk_has_held_up_is_told() {
 /// A disk that fails: a refusal, or a reply that visibly breaks off; never one that looks whole.
 #[test]
 fn what_the_disk_fails_to_give_is_not_passed_off_as_sent() {
-    on_every(Program::Weir, |combination| {
+    if lacks_slow_files() {
+        return;
+    }
+    on_mechanisms(Program::Weir, |combination| {
         let site = Fixture::new();
         let _slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), &[]);
@@ -364,92 +403,18 @@ fn what_the_disk_fails_to_give_is_not_passed_off_as_sent() {
     });
 }
 
-/// Loads that nobody has room for are refused, and counted apart from other refusals.
-#[test]
-fn what_waits_for_no_helper_is_refused_and_counted() {
-    on_every(Program::Weir, |combination| {
-        let few = ["--helpers", "1", "--helper-queue", "1"];
-        if !combination.takes(&few) {
-            return;
-        }
-        let site = Fixture::new();
-        let slow = SlowFiles::mount(&site.root().join("slow"));
-        let mut server =
-            combination.start(&site.root(), &[&few[..], &["--admin", "127.0.0.1:0"]].concat());
-        let admin = server.await_admin();
-        let ask = |name: &str| {
-            let mut wire = server.connect();
-            wire.get(&format!("/slow/{name}"), "Connection: close\r\n").expect("sent");
-            wire
-        };
-        let first = ask("small.txt");
-        slow.await_read("small.txt");
-        // One of them waits, in whatever order they come.
-        let others = ["a.bin", "b.bin", "c.bin"].map(ask);
-        let refused = || counted(admin, "load_refusals") >= 2.0;
-        assert!(await_true(PATIENCE, refused), "{combination}: not counted");
-        slow.release();
-        let statuses = [first].into_iter().chain(others).map(|mut wire| {
-            let reply = wire.reply(false).expect("answered");
-            reply.0.status
-        });
-        let mut statuses: Vec<u16> = statuses.collect();
-        statuses.sort_unstable();
-        assert_eq!(statuses, [200, 200, 503, 503], "{combination}");
-        assert_eq!(counted(admin, "load_refusals"), 2.0, "{combination}");
-        server.stop();
-    });
-}
-
-/// A disk that took 300 ms for the last one will not have done two within 200.
-#[test]
-fn what_would_be_loaded_too_late_is_refused() {
-    on_every(Program::Weir, |combination| {
-        let one = ["--helpers", "1"];
-        if !combination.takes(&one) {
-            return;
-        }
-        let site = Fixture::new();
-        let disks = ["first", "second", "third"].map(|at| SlowFiles::mount(&site.root().join(at)));
-        let server = combination.start(&site.root(), &[&one[..], KNOWN].concat());
-        let ask = |disk: &str| {
-            let mut wire = server.connect();
-            wire.get(&format!("/{disk}/small.txt"), "Connection: close\r\n").expect("sent");
-            wire
-        };
-        let check = |mut wire: Wire, status: u16, what: &str| {
-            let (head, _) = wire.reply(false).expect("answered");
-            assert_eq!(head.status, status, "{combination}: {what}");
-            let again = head.field("retry-after");
-            assert_eq!(again, (status == 503).then_some("1"), "{combination}: {what}");
-        };
-        // From now on that is in memory.
-        assert_eq!(server.fetch("/digits.txt"), Ok(DIGITS.to_vec()), "{combination}");
-        let first = ask("first");
-        disks[0].await_read("small.txt");
-        let second = ask("second");
-        // It waits behind the other: who asks for nothing that is not there is answered meanwhile.
-        assert_eq!(server.fetch("/digits.txt"), Ok(DIGITS.to_vec()), "{combination}");
-        disks[0].release();
-        check(first, 200, "the first");
-        disks[1].await_read("small.txt");
-        // The disk takes its time.
-        std::thread::sleep(Duration::from_millis(300));
-        disks[1].release();
-        check(second, 200, "the second");
-        let third = ask("third");
-        disks[2].await_read("small.txt");
-        check(ask("third/../second/nobody.txt"), 503, "behind the third");
-        assert_eq!(server.fetch("/digits.txt"), Ok(DIGITS.to_vec()), "{combination}");
-        disks[2].release();
-        check(third, 200, "the third");
-    });
-}
-
 /// Also where a session has a file's bytes pass through memory.
-fn on_each(test: impl Fn(&Combination) + Sync) {
+/// Runs `test` on every architecture and poller, with a plain and with a re-coding transport.
+fn on_every_program(test: impl Fn(&Combination) + Sync) {
     for program in [Program::Weir, Program::Recoded] {
         on_every_poller(program, &test);
+    }
+}
+
+/// Runs `test` on one architecture for each mechanism, with both transports.
+fn on_each(test: impl Fn(&Combination) + Sync) {
+    for program in [Program::Weir, Program::Recoded] {
+        on_mechanisms(program, &test);
     }
 }
 

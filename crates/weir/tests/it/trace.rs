@@ -11,18 +11,24 @@ use crate::support::fixture::{Fixture, pattern, write};
 use crate::support::metrics::counted;
 use crate::support::processes::{descendants, threads, workers_of};
 use crate::support::server::{Combination, Program, STEPS, Server, on_every, on_every_poller};
-use crate::support::slow::SlowFiles;
+use crate::support::slow::{SlowFiles, lacks_slow_files};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_lines, await_some};
 
 #[test]
 fn each_step_is_performed_by_whom_the_registry_names() {
+    if lacks_slow_files() {
+        return;
+    }
     on_every_poller(Program::Weir, |combination| drop(expect_performed(combination, &[])));
 }
 
 /// One fiber accepts, and each connection has another one.
 #[test]
 fn where_one_fiber_accepts_others_perform() {
+    if lacks_slow_files() {
+        return;
+    }
     on_every(Program::Weir, |combination| {
         let flags = ["--acceptor", "on"];
         if combination.takes(&flags) {
@@ -339,7 +345,7 @@ fn judge_tables(combination: &Combination, workers: &[u32]) {
                 let kept = combination.row["kept"] == true;
                 assert_eq!(shared, kept, "{combination}: {pair:?} and one table");
             }
-            Err(e) => println!("not tested: kcmp: {e}"),
+            Err(error) => harness::skip(format!("needs kcmp: {error}")),
         }
     }
 }

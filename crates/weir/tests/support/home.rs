@@ -5,8 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::command::run;
 use super::fixture::Fixture;
-use super::server::{Combination, Program, Server, run};
+use super::server::{Combination, Program, Server};
 
 /// A configuration and a program that can both be replaced.
 pub(crate) struct Home {

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
+use super::PATIENCE;
 use super::wire::Wire;
 
 /// Clients that run until [`Load::stop`].
@@ -46,6 +48,22 @@ impl Load {
         self.counts.answered.load(Ordering::Relaxed)
     }
 
+    /// Waits until more than `count` requests are answered. False if none is answered within
+    /// `PATIENCE`: a slow machine may take as long as it needs for all of them.
+    pub(crate) fn await_answered(&self, count: usize) -> bool {
+        let (mut known, mut since) = (self.answered(), Instant::now());
+        while known <= count {
+            let now = self.answered();
+            if now > known {
+                (known, since) = (now, Instant::now());
+            } else if since.elapsed() > PATIENCE {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+
     /// Lets every client finish the request it is at.
     pub(crate) fn stop(self) -> Arc<Counts> {
         self.stop.store(true, Ordering::Relaxed);
@@ -71,7 +89,7 @@ fn ask(to: SocketAddr, target: &str, keep: bool, counts: &Counts, stop: &AtomicB
         let Ok(mut wire) = Wire::connect(to, 0) else {
             add(&counts.refused);
             // A server that is gone refuses a million times a second.
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5));
             continue;
         };
         let mut kept = true;

@@ -2,6 +2,9 @@
 //! client that trusts nothing.
 #![allow(dead_code, reason = "each test program takes the part it needs")]
 
+pub(crate) mod chosen;
+pub(crate) mod command;
+pub(crate) mod examples;
 pub(crate) mod fixture;
 pub(crate) mod home;
 pub(crate) mod in_flight;
@@ -9,6 +12,7 @@ pub(crate) mod load;
 pub(crate) mod metrics;
 pub(crate) mod processes;
 pub(crate) mod rest;
+pub(crate) mod rights;
 pub(crate) mod server;
 pub(crate) mod slow;
 pub(crate) mod terminal;
@@ -16,6 +20,7 @@ pub(crate) mod users;
 pub(crate) mod wire;
 
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -40,6 +45,20 @@ pub(crate) fn await_some<T>(bound: Duration, mut done: impl FnMut() -> Option<T>
 /// The same for a condition.
 pub(crate) fn await_true(bound: Duration, mut is: impl FnMut() -> bool) -> bool {
     await_some(bound, || is().then_some(())).is_some()
+}
+
+/// How many times as long all times of a test may be.
+pub(crate) const SCALES: [u32; 3] = [1, 4, 16];
+
+/// Runs a test about the ratio of two times, such as that of a pause and a timeout, with longer
+/// and longer times until the test passes. A server that breaks the rule fails at every scale. A
+/// machine that is too slow for the shortest times is fast enough for longer ones.
+pub(crate) fn at_some_scale(test: impl Fn(u32)) {
+    let [shorter @ .., longest] = SCALES;
+    let passes = |scale| catch_unwind(AssertUnwindSafe(|| test(scale))).is_ok();
+    if !shorter.into_iter().any(passes) {
+        test(longest);
+    }
 }
 
 /// What stands in a file, once it has so many lines: the last of them may still be being written

@@ -6,12 +6,16 @@ use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Condvar, Mutex, OnceLock};
+use std::sync::{Condvar, Mutex};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::SERVERS_AT_ONCE_MAX;
+
+use super::chosen::chosen;
+use super::command::{await_input, run};
+use super::examples::example;
 use super::processes::{threads, workers_of};
 use super::wire::Wire;
 use super::{PATIENCE, await_some, await_true};
@@ -53,6 +57,10 @@ const RINGS: [&[&str]; 5] = [
     &["--ring-files", "sendfile", "--ring-setup", "polled"],
     &["--ring-sockets", "direct", "--ring-files", "read", "--ring-setup", "polled"],
 ];
+
+/// Longer than a test lasts on any machine. Timeouts that a test is not about have this length, so
+/// that the order of events decides what a test sees, and not the speed of the machine.
+const LONG_MS: &str = "3600000";
 
 /// A running server; killed when dropped before it was stopped.
 pub(crate) struct Server {
@@ -150,10 +158,6 @@ fn combinations_of_pollers(program: Program) -> Vec<Combination> {
     all
 }
 
-/// Combinations that are tested at the same time: as many servers, clients and threads of theirs as
-/// a machine with two processors still serves before anybody's patience is over.
-const AT_ONCE_MAX: usize = 12;
-
 /// Every way to have a ring.
 pub(crate) fn combinations_of_rings(program: Program) -> Vec<Combination> {
     let all = combinations(program);
@@ -161,9 +165,36 @@ pub(crate) fn combinations_of_rings(program: Program) -> Vec<Combination> {
     rings.flat_map(|of| RINGS.iter().map(|ring| Combination { ring, ..of.clone() })).collect()
 }
 
-/// The same with each of them; how many.
+/// Runs `test` for each way to have a ring, by every architecture that has one.
 pub(crate) fn on_every_ring(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
     on_all(&combinations_of_rings(program), test)
+}
+
+/// Runs `test` for each way to have a ring, by one architecture and by some that are drawn.
+pub(crate) fn on_rings(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
+    let all = combinations_of_rings(program);
+    on_all(&chosen(all, |combination| combination.ring.join(" ")), test)
+}
+
+/// Runs `test` on one architecture for each mechanism, and on some that are drawn.
+pub(crate) fn on_mechanisms(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
+    on_all(&chosen(combinations(program), Combination::mechanism), test)
+}
+
+/// The same among those that the test is about.
+pub(crate) fn on_mechanisms_where(
+    program: Program,
+    is_meant: impl Fn(&Combination) -> bool,
+    test: impl Fn(&Combination) + Sync,
+) -> usize {
+    let mut all = combinations(program);
+    all.retain(is_meant);
+    on_all(&chosen(all, Combination::mechanism), test)
+}
+
+/// The same by one worker each, unless a test asks for more.
+pub(crate) fn on_mechanisms_alone(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
+    on_all(&chosen(combinations_alone(program), Combination::mechanism), test)
 }
 
 /// Runs `test` for each combination, several at the same time, and tells every failure.
@@ -189,15 +220,18 @@ pub(crate) fn on_every_alone(program: Program, test: impl Fn(&Combination) + Syn
 }
 
 /// So many may begin yet, of all tests of a program that run at the same time.
-static FREE: (Mutex<usize>, Condvar) = (Mutex::new(AT_ONCE_MAX), Condvar::new());
+static FREE: (Mutex<usize>, Condvar) = (Mutex::new(SERVERS_AT_ONCE_MAX), Condvar::new());
 
 fn on_all(all: &[Combination], test: impl Fn(&Combination) + Sync) -> usize {
     let left = Mutex::new(all.iter());
     let next = || left.lock().expect("nobody panics here").next();
     let failed = Mutex::new(Vec::new());
+    // The threads have the test's name, by which a skip is recorded.
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
     std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE_MAX.min(all.len()) {
-            scope.spawn(|| {
+        for _ in 0..SERVERS_AT_ONCE_MAX.min(all.len()) {
+            let thread = std::thread::Builder::new().name(name.clone());
+            let spawned = thread.spawn_scoped(scope, || {
                 while let Some(combination) = next() {
                     let (free, ended) = &FREE;
                     let places = free.lock().expect("a number");
@@ -210,6 +244,7 @@ fn on_all(all: &[Combination], test: impl Fn(&Combination) + Sync) -> usize {
                     ended.notify_one();
                 }
             });
+            spawned.expect("a thread");
         }
     });
     let failed = failed.into_inner().expect("a list");
@@ -237,11 +272,29 @@ impl Combination {
         if self.is_reduced() && !flags.contains(&"--processes") {
             all.extend(["--processes", "1"]);
         }
+        if !flags.contains(&"--drain-timeout-ms") {
+            all.extend(["--drain-timeout-ms", LONG_MS]);
+        }
+        if self.has_load_delay() && !flags.contains(&"--load-delay-ms") {
+            all.extend(["--load-delay-ms", LONG_MS]);
+        }
         if !flags.contains(&"--admin") {
             // Many serve at the same time, and there is one default port.
             all.extend(["--admin", "off"]);
         }
         all.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Whether loads may be refused because the disk is slow. Where a ring is forbidden another
+    /// architecture serves, which may not take the knob.
+    fn has_load_delay(&self) -> bool {
+        let knobs = self.row["knobs"].as_array().into_iter().flatten();
+        !self.has("ring") && knobs.into_iter().any(|knob| knob == "load-delay-ms")
+    }
+
+    /// What holds its connections, and what accepts them.
+    pub(crate) fn mechanism(&self) -> String {
+        format!("{} {}", self.row["holder"], self.row["accept"])
     }
 
     /// Whether it has epoll, if it asks a poller.
@@ -373,12 +426,8 @@ impl Server {
         while !line.contains(what) {
             before += &line;
             line.clear();
-            if self.stdout.buffer().is_empty() {
-                let mut fds = [PollFd::new(self.stdout.get_ref(), PollFlags::IN)];
-                let patience = Timespec::try_from(PATIENCE).expect("a minute");
-                let came = poll(&mut fds, Some(&patience)).expect("its output");
-                assert!(came > 0, "it did not say {what:?} within {PATIENCE:?}, but {before:?}");
-            }
+            let came = await_input(&self.stdout);
+            assert!(came, "it did not say {what:?} within {PATIENCE:?}, but {before:?}");
             let read = self.stdout.read_line(&mut line).expect("its output in UTF-8");
             assert!(read > 0, "it ended and did not say {what:?}, but {before:?}");
         }
@@ -419,10 +468,13 @@ pub(crate) fn send(pid: u32, signal: Signal) {
 }
 
 /// Where it says that it listens, up to the line that says what it serves, or else all it said.
-fn listening(output: &mut impl BufRead) -> Result<(String, Vec<SocketAddr>), String> {
+fn listening(output: &mut BufReader<io::PipeReader>) -> Result<(String, Vec<SocketAddr>), String> {
     let mut said = String::new();
     let mut addresses = Vec::new();
     loop {
+        if !await_input(output) {
+            return Err(format!("{said} (and no more within {PATIENCE:?})"));
+        }
         let before = said.len();
         let read = output.read_line(&mut said).expect("its output in UTF-8");
         let line = &said[before..];
@@ -441,47 +493,4 @@ fn address(line: &str) -> Option<SocketAddr> {
     let (_, after) = line.split_once("http://")?;
     let end = after.find(|c: char| c == '/' || c.is_whitespace()).unwrap_or(after.len());
     after[..end].parse().ok()
-}
-
-/// An example of another crate, built in the profile of this test.
-///
-/// All examples of the workspace are built at once, as `cargo test --workspace` has built them:
-/// for one package alone Cargo would choose other features and compile its dependencies again.
-pub(crate) fn example(name: &str) -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(build_examples).join(name)
-}
-
-fn build_examples() -> PathBuf {
-    let profile_dir = Path::new(env!("CARGO_BIN_EXE_weir")).parent().expect("a directory");
-    let profile = match profile_dir.file_name().and_then(|name| name.to_str()) {
-        Some("debug") | None => "dev",
-        Some(name) => name,
-    };
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--offline", "--workspace", "--examples", "--profile", profile])
-        .arg("--target-dir")
-        .arg(profile_dir.parent().expect("a target directory"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status()
-        .expect("cargo runs");
-    assert!(built.success(), "the examples do not build");
-    profile_dir.join("examples")
-}
-
-/// Runs a command to its end: its status, output and errors.
-pub(crate) fn run(command: &mut Command) -> io::Result<(Option<i32>, String, String)> {
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let mut errors = child.stderr.take().expect("its errors");
-    let errors = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        let _ = errors.read_to_end(&mut text);
-        String::from_utf8_lossy(&text).into_owned()
-    });
-    let mut output = Vec::new();
-    child.stdout.take().expect("its output").read_to_end(&mut output)?;
-    let status = child.wait()?.code();
-    let errors = errors.join().expect("a reader of errors");
-    Ok((status, String::from_utf8_lossy(&output).into_owned(), errors))
 }

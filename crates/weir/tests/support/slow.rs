@@ -3,15 +3,17 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::io;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::{Duration, UNIX_EPOCH};
 
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, Generation,
     INodeNo, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, Request,
 };
+use harness::Need;
 
 use super::PATIENCE;
 use super::fixture::pattern;
@@ -50,10 +52,36 @@ pub(crate) struct SlowFiles {
     _session: BackgroundSession,
 }
 
+/// Whether this machine cannot mount slow files. If so, records that the calling test is skipped.
+#[track_caller]
+pub(crate) fn lacks_slow_files() -> bool {
+    // A container may have the device and no right to mount.
+    static REFUSAL: OnceLock<Option<String>> = OnceLock::new();
+    let mut needs = vec![Need::File("/dev/fuse")];
+    if !rustix::process::geteuid().is_root() {
+        needs.push(Need::Program("fusermount3"));
+    }
+    if harness::lacks(&needs) {
+        return true;
+    }
+    let refusal = REFUSAL.get_or_init(|| {
+        let directory = tempfile::tempdir().expect("a directory");
+        SlowFiles::try_mount(directory.path()).err().map(|error| error.to_string())
+    });
+    if let Some(error) = refusal {
+        harness::skip(format!("needs the right to mount /dev/fuse: {error}"));
+    }
+    refusal.is_some()
+}
+
 impl SlowFiles {
-    /// Mounts them at `at`, with reads that wait.
+    /// Mounts them at `at`, with reads that wait. Tests ask [`lacks_slow_files`] before.
     pub(crate) fn mount(at: &Path) -> Self {
-        std::fs::create_dir_all(at).expect("where to mount");
+        Self::try_mount(at).unwrap_or_else(|error| panic!("mount at {}: {error}", at.display()))
+    }
+
+    fn try_mount(at: &Path) -> io::Result<Self> {
+        std::fs::create_dir_all(at)?;
         let (begins, begun) = channel();
         let gate = Arc::new(Gate::default());
         let longest = FILES.iter().map(|(_, bytes)| *bytes).max().unwrap_or_default();
@@ -61,14 +89,8 @@ impl SlowFiles {
         let files = Files { gate: Arc::clone(&gate), begins: Mutex::new(begins), longest };
         let mut config = Config::default();
         config.mount_options = vec![MountOption::RO, MountOption::FSName("weir-test".into())];
-        let session = fuser::spawn_mount(files, at, &config).unwrap_or_else(|error| {
-            panic!(
-                "no file system can be mounted: {error}; this test needs root or the Debian \
-                 package `fuse3`, and /dev/fuse \
-                 (in a container: --device /dev/fuse --cap-add SYS_ADMIN)"
-            )
-        });
-        Self { gate, begun, _session: session }
+        let session = fuser::spawn_mount(files, at, &config)?;
+        Ok(Self { gate, begun, _session: session })
     }
 
     /// Waits until somebody reads that file who is not let go on.

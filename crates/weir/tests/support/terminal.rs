@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 
 use rustix::pty;
@@ -48,6 +48,13 @@ impl Shown {
 
     /// All that is written up to its end, when nobody has it open any more.
     pub(crate) fn rest(self) -> String {
-        self.0.into_iter().collect()
+        let mut all = String::new();
+        loop {
+            match self.0.recv_timeout(PATIENCE) {
+                Ok(more) => all += &more,
+                Err(RecvTimeoutError::Disconnected) => return all,
+                Err(RecvTimeoutError::Timeout) => panic!("it is still open: {all:?}"),
+            }
+        }
     }
 }

@@ -71,15 +71,16 @@ fn who_thinks_stays_until_the_end() {
 /// once; nor what is so late that it would be as late again. All of it is told.
 #[test]
 fn who_would_be_gone_does_not_come() {
-    // Sessions by how many seconds ago each was to begin, and those that begin.
+    let unit = unit_s();
+    // Sessions by how many units ago each was to begin, and those that begin.
     let check = |ago: &[u64], patience: Option<u64>, most: Option<u64>, begun: &[u64]| {
         let missed = most.unwrap_or(u64::MAX).min(ago.len() as u64) - begun.len() as u64;
         let name = format!("{ago:?}, {patience:?}, at most {most:?}");
         let change = |plan: &mut Plan| {
-            plan.behaviour.patience = patience.map(Duration::from_secs);
+            plan.behaviour.patience = patience.map(|units| Duration::from_secs(units * unit));
             plan.stop.sessions_max = most;
         };
-        assert_eq!(perform(ago, change), (begun.to_vec(), missed), "{name}");
+        assert_eq!(perform(unit, ago, change), (begun.to_vec(), missed), "{name}");
         // Of two processes each does its half.
         for place in 0..2 {
             let share = |plan: &mut Plan| {
@@ -87,7 +88,7 @@ fn who_would_be_gone_does_not_come() {
                 plan.part = Part { place, of: 2 };
             };
             let ours = begun.iter().copied().filter(|number| number % 2 == u64::from(place));
-            assert_eq!(perform(ago, share).0, ours.collect::<Vec<_>>(), "{name}: {place}");
+            assert_eq!(perform(unit, ago, share).0, ours.collect::<Vec<_>>(), "{name}: {place}");
         }
     };
     check(&[40, 40, 39, 39, 1, 1, 0], Some(20), None, &[4, 5, 6]);
@@ -99,14 +100,23 @@ fn who_would_be_gone_does_not_come() {
     check(&[40, 40, 39, 39, 1, 1, 0], Some(20), Some(3), &[]);
 }
 
-/// The numbers of the sessions that begin, and how many do not.
-fn perform(ago: &[u64], change: impl FnOnce(&mut Plan)) -> (Vec<u64>, u64) {
-    const LONGEST: u64 = 40;
+/// Units ago that a plan begins at the earliest.
+const LONGEST: u64 = 40;
+
+/// A unit of time in seconds: a plan begins before now, and its generator may be late by several
+/// units on a slow machine. The clock begins with the machine, so that a unit has a bound.
+fn unit_s() -> u64 {
+    (os::clock::monotonic().ns / 1_000_000_000 / (LONGEST + 10)).clamp(1, 100)
+}
+
+/// The numbers of the sessions that begin, and how many do not. Times are in units.
+fn perform(unit_s: u64, ago: &[u64], change: impl FnOnce(&mut Plan)) -> (Vec<u64>, u64) {
+    let units = |count: u64| Duration::from_secs(count * unit_s);
     let mut plan = plan(serve(answer));
-    plan.begin = Instant { ns: plan.begin.ns - LONGEST * 1_000_000_000 };
-    let times = ago.iter().map(|ago| Duration::from_secs(LONGEST - ago)).collect();
+    plan.begin = Instant { ns: plan.begin.ns - LONGEST * unit_s * 1_000_000_000 };
+    let times = ago.iter().map(|ago| units(LONGEST - ago)).collect();
     plan.arrivals = Arrivals::Open(Gaps::Times(times));
-    plan.stop.after = Duration::from_secs(2 * LONGEST);
+    plan.stop.after = units(2 * LONGEST);
     change(&mut plan);
     let (records, Summary { sessions, missed, connections, .. }) =
         run(&plan, &mut Numbered::new(10, false));

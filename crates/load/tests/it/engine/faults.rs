@@ -9,6 +9,7 @@ use std::sync::mpsc;
 
 use load::arrivals::Arrivals;
 use load::behaviour::{GivesUpBy, Keeps};
+use load::engine;
 use load::record::Outcome::{
     self, Ended, Good, Impatient, Malformed, NoAddress, NotStarted, Refused, Reset, Status,
     Unreachable, Wrong,
@@ -18,6 +19,7 @@ use load::session::Method;
 use measure::Duration;
 use measure::draw::Draw;
 
+use crate::engine::observers::Cutting;
 use crate::engine::server::{
     BYTES, Client, PATIENCE, Same, answer, made, nobody, outcomes, plan, reply, run, serve,
 };
@@ -181,8 +183,12 @@ fn there_is_no_port_to_come_from() {
         client.wait();
     }));
     plan.behaviour.ports = Some(ports.clone());
-    plan.behaviour.patience = Some(Duration::from_secs(2));
-    let (records, _) = run(&plan, &mut Same::bursts(&[1]));
+    // Those that have a port wait until all have come, however late that is.
+    plan.behaviour.patience = Some(PATIENCE);
+    plan.stop.sessions_max = Some(5);
+    let mut observer = Cutting::default();
+    engine::run(&plan, &mut Same::bursts(&[1]), &mut observer).unwrap();
+    let records = observer.records;
     let without = outcomes(&records).into_iter().filter(|outcome| *outcome == NoAddress).count();
     // Others may have one of the ports.
     assert!((3..=5).contains(&without), "{records:?}");
@@ -206,10 +212,13 @@ fn a_connection_that_does_not_come_about_is_given_up() {
 fn as_many_connections_are_open_as_may_be() {
     let mut plan = plan(serve(Client::wait));
     plan.behaviour.connections_max = 2;
-    plan.behaviour.patience = Some(Duration::from_secs(2));
-    let (records, summary) = run(&plan, &mut Same::bursts(&[1]));
+    // Those that have a connection wait until all have come, however late that is.
+    plan.behaviour.patience = Some(PATIENCE);
+    plan.stop.sessions_max = Some(5);
+    let mut observer = Cutting::default();
+    let summary = engine::run(&plan, &mut Same::bursts(&[1]), &mut observer).unwrap();
     assert_eq!(summary.connections, 2);
-    let mut told = outcomes(&records);
+    let mut told = outcomes(&observer.records);
     told.sort_by_key(|outcome| *outcome != NotStarted);
     let impatient = Impatient(Step::FirstByte);
     assert_eq!(told, [NotStarted, NotStarted, NotStarted, impatient, impatient]);
@@ -241,24 +250,30 @@ fn who_lost_his_connection_asks_again_if_he_is_to() {
 /// The server sees the end that was asked for, whatever its client waited for.
 #[test]
 fn who_gives_up_ends_the_connection_as_he_is_to() {
-    for gives_up_by in [GivesUpBy::Reset, GivesUpBy::Fin] {
-        for said in [Vec::new(), half()] {
-            let (saw, seen) = mpsc::channel();
-            let name = format!("{gives_up_by:?} behind {} bytes", said.len());
-            let mut plan = plan(serve(move |client| {
-                let _ = saw.send(tell(client, &said).end());
-            }));
-            plan.behaviour.gives_up_by = gives_up_by;
-            plan.behaviour.patience = Some(Duration::from_millis(500));
-            let (records, _) = run(&plan, &mut Same::bursts(&[1]));
-            assert!(
-                records.iter().all(|record| matches!(record.outcome, Impatient(_))),
-                "{name}: {records:?}"
-            );
-            let ends: Vec<_> = (0..5).map_while(|_| seen.recv_timeout(PATIENCE).ok()).collect();
-            assert_eq!(ends, [gives_up_by; 5], "{name}");
+    let gives_up = |gives_up_by, said: Vec<u8>| {
+        let (saw, seen) = mpsc::channel();
+        let name = format!("{gives_up_by:?} behind {} bytes", said.len());
+        let mut plan = plan(serve(move |client| {
+            let _ = saw.send(tell(client, &said).end());
+        }));
+        plan.behaviour.gives_up_by = gives_up_by;
+        // Far longer than the server takes to read a request and to say that much.
+        plan.behaviour.patience = Some(Duration::from_secs(5));
+        let (records, _) = run(&plan, &mut Same::bursts(&[1]));
+        assert!(
+            records.iter().all(|record| matches!(record.outcome, Impatient(_))),
+            "{name}: {records:?}"
+        );
+        let ends: Vec<_> = (0..5).map_while(|_| seen.recv_timeout(PATIENCE).ok()).collect();
+        assert_eq!(ends, [gives_up_by; 5], "{name}");
+    };
+    std::thread::scope(|scope| {
+        for gives_up_by in [GivesUpBy::Reset, GivesUpBy::Fin] {
+            for said in [Vec::new(), half()] {
+                scope.spawn(move || gives_up(gives_up_by, said));
+            }
         }
-    }
+    });
 }
 
 /// More than the buffers of both ends hold, to a server that never reads.

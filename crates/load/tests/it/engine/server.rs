@@ -17,7 +17,7 @@ use measure::Duration;
 use measure::draw::Stream;
 
 /// Longer than anything here takes: only a failure waits so long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A connection as its server sees it.
 pub(crate) struct Client {

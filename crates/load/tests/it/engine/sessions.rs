@@ -239,7 +239,8 @@ fn an_idle_connection_may_end() {
     plan.stop.sessions_max = Some(1);
     let mut workload = Same::bursts(&[1, 1, 1]);
     for burst in &mut workload.session.bursts {
-        burst.think = Duration::from_millis(200);
+        // Far longer than the server takes to end the connection behind its reply.
+        burst.think = Duration::from_secs(3);
     }
     let (records, summary) = run(&plan, &mut workload);
     assert_eq!((outcomes(&records), summary.connections), (vec![Good; 3], 3));

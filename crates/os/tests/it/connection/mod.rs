@@ -10,7 +10,7 @@ use os::{Blocking, Listener, Socket};
 use rustix::event::{PollFd, PollFlags, poll};
 
 /// Longer than anything here takes: only a failure waits so long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Connection {
     pub(crate) ours: Socket,

@@ -109,6 +109,13 @@ impl Reply {
     }
 }
 
+impl Row {
+    /// Whether the row waits for the server's head timeout to pass.
+    pub(crate) fn is_about_head_timeout(&self) -> bool {
+        self.expect.iter().any(|reply| reply.status == 408)
+    }
+}
+
 /// Holds one dialog.
 pub(crate) fn check(row: &Row, wire: &mut Wire, site: &Fixture) -> Result<(), String> {
     let mut client = Client { wire, site, expect: row.expect, heard: 0, last: None };

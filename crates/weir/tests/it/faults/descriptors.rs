@@ -6,7 +6,7 @@ use crate::support::fixture::Fixture;
 use crate::support::metrics::counted;
 use crate::support::processes::workers_of;
 use crate::support::rest::check_rests;
-use crate::support::server::{Combination, Program, Server, on_every_alone};
+use crate::support::server::{Combination, Program, Server, on_mechanisms_alone};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -16,7 +16,7 @@ const FEW: &str = "16";
 #[test]
 fn more_clients_than_descriptors_neither_crash_nor_spin() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         for room in ["off", "on"] {
             check(combination, &site, room);
         }

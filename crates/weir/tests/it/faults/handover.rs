@@ -1,6 +1,5 @@
 //! What is handed from one generation or program to the next, and what is not.
 
-use harness::Need;
 use std::collections::HashSet;
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -15,14 +14,19 @@ use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
 use crate::support::processes::{children, followers_of, stop, workers_of};
-use crate::support::server::{Combination, Program, Server, combinations, on_every_alone, send};
-use crate::support::slow::SlowFiles;
+use crate::support::server::{
+    Combination, Program, Server, combinations, on_mechanisms_alone, send,
+};
+use crate::support::slow::{SlowFiles, lacks_slow_files};
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_some, await_true};
+use crate::support::{PATIENCE, await_some, await_true, rights};
 
-const BOTH: &str = "listen = [\"127.0.0.1:0\", \"127.0.0.2:0\"]\n";
-const FIRST: &str = "listen = \"127.0.0.1:0\"\n";
-const ALIKE: &str = "listen = [\"127.0.0.1:0\", \"127.0.0.1:0\"]\nadmin = \"127.0.0.1:0\"\n";
+// A program that is replaced stays while a connection is idle: until the test has found the next
+// program, on a slow machine, too.
+const BOTH: &str = "listen = [\"127.0.0.1:0\", \"127.0.0.2:0\"]\nidle-grace-ms = 30000\n";
+const FIRST: &str = "listen = \"127.0.0.1:0\"\nidle-grace-ms = 30000\n";
+const ALIKE: &str = "listen = [\"127.0.0.1:0\", \"127.0.0.1:0\"]\nadmin = \"127.0.0.1:0\"\n\
+     idle-grace-ms = 30000\n";
 
 fn is_refused(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_err()
@@ -43,7 +47,7 @@ fn new_child(server: &Server) -> u32 {
 
 #[test]
 fn an_address_left_out_of_a_reload_is_left_in_good_order() {
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let home = Home::new(Fixture::new());
         home.configure(combination, BOTH);
         let mut server = home.serve(&Program::Weir.path());
@@ -93,7 +97,7 @@ fn an_address_left_with_a_worker_that_was_killed_is_refused() {
 
 #[test]
 fn an_address_left_out_of_an_upgrade_is_refused() {
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let home = Home::new(Fixture::new());
         home.configure(combination, BOTH);
         let mut server = home.serve(&home.binary());
@@ -174,7 +178,10 @@ fn a_reload_asked_for_during_an_upgrade_is_done_by_the_new_program() {
 
 #[test]
 fn a_program_that_is_stopped_before_it_serves_leaves_the_sockets_alone() {
-    on_every_alone(Program::Weir, |combination| {
+    if lacks_slow_files() {
+        return;
+    }
+    on_mechanisms_alone(Program::Weir, |combination| {
         let home = Home::new(Fixture::new());
         home.configure(combination, FIRST);
         let mut server = home.serve(&home.binary());
@@ -218,7 +225,7 @@ fn a_program_on_its_way_may_finish_what_it_has() {
 /// A balancer that has connected to ask for its health asks the program that it has reached.
 #[test]
 fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let (_home, mut server, admin) = administered(combination);
         workers(combination, &server);
         assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
@@ -246,7 +253,7 @@ fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
 /// that does.
 #[test]
 fn who_asks_for_health_during_an_upgrade_hears_of_one_that_serves() {
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let (_home, mut server, admin) = administered(combination);
         workers(combination, &server);
         // The old program stays for as long as it takes to find the new one.
@@ -303,7 +310,7 @@ fn health(admin: SocketAddr) -> Result<u16, String> {
 /// A service manager ends all processes of a service at once.
 #[test]
 fn sigterm_to_one_that_was_replaced_cuts_nobody_off() {
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let home = Home::new(site_with_a_huge_file());
         home.configure(combination, FIRST);
         let mut server = home.serve(&home.binary());
@@ -327,7 +334,7 @@ fn sigterm_to_one_that_was_replaced_cuts_nobody_off() {
 #[test]
 fn who_retires_too_slowly_is_told_of() {
     let site = site_with_a_huge_file();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "300"]);
         let clients = in_flight(&server, 2);
         server.signal(Signal::HUP);
@@ -356,6 +363,9 @@ fn a_link_is_followed_anew() {
 /// With it all others of a container would end.
 #[test]
 fn the_first_process_of_a_container_is_not_upgraded() {
+    if rights::lacks_namespaces(&["--pid", "--fork"]) {
+        return;
+    }
     let home = Home::new(Fixture::new());
     home.configure(&combinations(Program::Weir)[0], FIRST);
     let unshare = |program: &str| {
@@ -363,9 +373,6 @@ fn the_first_process_of_a_container_is_not_upgraded() {
         command.args(["--pid", "--fork", "--kill-child", program]);
         command
     };
-    if harness::lacks(&[Need::Root, Need::Program("unshare")]) {
-        return;
-    }
     let mut command = unshare(Program::Weir.path().to_str().expect("a path in UTF-8"));
     command.args(["serve", "--config"]).arg(home.path("weir.toml"));
     let mut server = Server::start(command, 0);
@@ -381,7 +388,7 @@ fn the_first_process_of_a_container_is_not_upgraded() {
 #[test]
 fn who_waits_for_room_is_served_after_sigterm() {
     let site = site_with_a_huge_file();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let flags = ["--connections-max", "1", "--drain-timeout-ms", "600000"];
         let mut server = combination.start(&site.root(), &flags);
         let mut first = in_flight(&server, 1);

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{descriptors, resident_kb, stands_still, workers_of};
-use crate::support::server::{Combination, Program, Server, on_every, send};
+use crate::support::server::{Combination, Program, Server, on_every, on_mechanisms, send};
 use crate::support::{PATIENCE, await_some, await_true};
 
 const TWO: &[&str] = &["--processes", "2"];
@@ -72,7 +72,7 @@ fn who_woke_a_worker_that_is_killed_is_served_by_another() {
 #[test]
 fn a_hundred_kills_under_load_leave_nothing_behind() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let (number, flags) = if combination.takes(TWO) { (2, TWO) } else { (1, &[][..]) };
         let server = combination.start(&site.root(), &[SOON, flags].concat());
         let load = Load::start(server.address, "/digits.txt", CLIENTS, true);
@@ -108,7 +108,7 @@ fn a_hundred_kills_under_load_leave_nothing_behind() {
 fn who_was_accepted_by_a_worker_that_is_killed_alone_is_lost() {
     let site = Fixture::new();
     for queues in [TWO, OWN] {
-        on_every(Program::Weir, |combination| {
+        on_mechanisms(Program::Weir, |combination| {
             if !can_be_stopped() {
                 return;
             }

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
-use crate::support::server::{Combination, Program, Server, on_every_alone};
+use crate::support::server::{Combination, Program, Server, on_every_alone, on_mechanisms_alone};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(50);
 fn a_long_pipeline_is_answered_whole() {
     const REQUESTS: usize = 20_000;
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &[]);
         let mut wire = server.connect();
         let request = b"GET /empty.txt HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -42,7 +42,7 @@ fn a_long_pipeline_is_answered_whole() {
 #[test]
 fn one_connection_at_a_time_serves_one_after_the_other() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &["--connections-max", "1"]);
         for client in 0..3 {
             let fetched = server.fetch("/digits.txt");
@@ -64,8 +64,7 @@ fn who_is_busy_makes_room_after_a_reply() {
         let server = combination.start(&site.root(), &["--threads", "4"]);
         let kept = Load::start(server.address, "/digits.txt", 8, true);
         let new = Load::start(server.address, "/digits.txt", 8, false);
-        let answered = || kept.answered() > REQUESTS && new.answered() > REQUESTS;
-        let goes_on = await_true(PATIENCE, answered);
+        let goes_on = kept.await_answered(REQUESTS) && new.await_answered(REQUESTS);
         for (which, counts) in [("kept", kept.stop()), ("new", new.stop())] {
             let lost = [&counts.broken, &counts.unanswered, &counts.refused].map(Counts::of);
             assert_eq!(lost, [0, 0, 0], "{combination}, {which}: {counts:?}");
@@ -79,7 +78,7 @@ fn who_is_busy_makes_room_after_a_reply() {
 fn who_is_too_many_is_answered_when_others_have_gone() {
     let site = Fixture::new();
     for (limit, too_many) in [("1", 1), ("8", 2)] {
-        on_every_alone(Program::Weir, |combination| {
+        on_mechanisms_alone(Program::Weir, |combination| {
             let flags = [KEPT, &["--connections-max", limit]].concat();
             let server = combination.start(&site.root(), &flags);
             let count = limit.parse().expect("a number");
@@ -129,7 +128,7 @@ fn check_too_many(combination: &Combination, server: &Server, limit: usize, too_
 #[test]
 fn a_drain_at_the_limit_loses_nobody() {
     let site = site_with_a_huge_file();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let flags = ["--connections-max", "4", "--drain-timeout-ms", "600000"];
         let mut server = combination.start(&site.root(), &flags);
         let mut busy = in_flight(&server, 4);
@@ -154,7 +153,7 @@ const SECOND: &[&str] = &["--listen", "127.0.0.1:0"];
 #[test]
 fn a_second_address_is_served_while_the_first_is_flooded() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let server = combination.start(&site.root(), SECOND);
         let (first, second) = two_addresses(&server);
         let load = Load::start(first, "/digits.txt", 16, false);
@@ -175,7 +174,7 @@ fn a_second_address_is_served_while_the_first_is_flooded() {
 #[test]
 fn both_addresses_are_served_again_after_the_limit_was_reached() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let flags = [KEPT, SECOND, &["--connections-max", "4"]].concat();
         let server = combination.start(&site.root(), &flags);
         let (first, second) = two_addresses(&server);

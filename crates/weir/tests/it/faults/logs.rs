@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::process::Signal;
 use serde_json::{Map, Value};
 
+use crate::support::command::{await_end, run};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::processes::{self, workers_of};
 use crate::support::server::{
-    Combination, Program, Server, on_every_alone, on_every_architecture, run, send,
+    Combination, Program, Server, on_every_architecture, on_mechanisms, on_mechanisms_alone, send,
 };
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
@@ -72,7 +73,7 @@ fn a_process_of_one_connection_writes_its_lines_itself() {
 #[test]
 fn a_line_shows_while_nothing_else_happens() {
     let site = Fixture::new();
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let log = home.path().join("access.log");
         let flags = ["--idle-timeout-ms", "600000", "--head-timeout-ms", "600000"];
@@ -153,7 +154,7 @@ fn check_lines(expected: &mut [Line], files: &[PathBuf], combination: &Combinati
 #[test]
 fn to_open_logs_again_does_not_cut_a_drain_short() {
     let site = site_with_a_huge_file();
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "600000"]);
         let mut clients = in_flight(&server, 2);
         server.signal(Signal::TERM);
@@ -171,7 +172,7 @@ fn to_open_logs_again_does_not_cut_a_drain_short() {
 #[test]
 fn a_full_disk_costs_lines_and_no_replies() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let errors = home.path().join("error.log");
         let flags = ["--error-log", errors.to_str().expect("UTF-8")];
@@ -193,7 +194,7 @@ fn a_full_disk_costs_lines_and_no_replies() {
 #[test]
 fn an_error_log_on_a_full_disk_costs_no_replies() {
     let site = Fixture::new();
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let flags = ["--error-log", "/dev/full", "--log-level", "debug"];
         let server = start_with_log(combination, &site, Path::new("/dev/full"), &flags);
         assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
@@ -204,7 +205,7 @@ fn an_error_log_on_a_full_disk_costs_no_replies() {
 #[test]
 fn a_log_whose_path_became_a_directory_stays_in_its_file() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let (server, log, errors) = start_with_logs(combination, &site, home.path());
         let moved = home.path().join("moved");
@@ -232,7 +233,7 @@ fn a_log_whose_path_became_a_directory_stays_in_its_file() {
 #[test]
 fn a_worker_that_cannot_open_its_log_serves() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let (mut server, log, errors) = start_with_logs(combination, &site, home.path());
         let worker = await_some(PATIENCE, || workers_of(server.pid()).first().copied());
@@ -276,7 +277,7 @@ fn whoever_does_not_read_what_is_said_holds_nothing_up() {
     let mut reply = Vec::new();
     let got = client.read_to_end(&mut reply);
     send(child.id(), Signal::TERM);
-    assert_eq!(child.wait().expect("an end").code(), Some(0), "{got:?}");
+    assert_eq!(await_end(child).code(), Some(0), "{got:?}");
     assert!(reply.ends_with(DIGITS), "{got:?}: {}", reply.escape_ascii());
 }
 
@@ -284,7 +285,7 @@ fn whoever_does_not_read_what_is_said_holds_nothing_up() {
 #[test]
 fn whoever_does_not_read_the_log_holds_nothing_up() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let pipe = home.path().join("pipe");
         assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
@@ -332,7 +333,7 @@ fn no_client_forges_a_line() {
         (b"GET / HTTP/1.1\nHost: a\nUser-Agent: b\n10.0.0.1 - - []\n\n", 400),
     ];
     for format in ["common", "combined", "json"] {
-        on_every_architecture(Program::Weir, |combination| {
+        on_mechanisms(Program::Weir, |combination| {
             let home = tempfile::tempdir().expect("a directory");
             let log = home.path().join("access.log");
             let server = start_with_log(combination, &site, &log, &["--log-format", format]);
@@ -369,7 +370,7 @@ fn status_of(line: &str) -> u16 {
 #[test]
 fn an_error_log_is_opened_again() {
     let site = Fixture::new();
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let (server, _, errors) = start_with_logs(combination, &site, home.path());
         let moved = home.path().join("moved");

@@ -73,8 +73,8 @@ fn workers_come_and_go_under_load_and_nobody_is_lost() {
             let stay = workers_of(server.pid()).iter().filter(|pid| known.contains(pid)).count();
             assert_eq!(stay, known.len().min(number), "{combination}: others keep their caches");
             let before = new.answered().min(kept.answered());
-            let goes_on = || new.answered().min(kept.answered()) > before + 50;
-            assert!(await_true(PATIENCE, goes_on), "{combination}: with {number}");
+            let goes_on = [&new, &kept].iter().all(|load| load.await_answered(before + 50));
+            assert!(goes_on, "{combination}: with {number}");
         }
         for (which, counts) in [("new", new.stop()), ("kept", kept.stop())] {
             let lost = [&counts.broken, &counts.unanswered, &counts.refused].map(Counts::of);

@@ -6,10 +6,11 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
+use crate::support::command::run;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
-use crate::support::server::{Program, Server, combinations, on_every_architecture, run, send};
-use crate::support::{PATIENCE, await_true};
+use crate::support::server::{Program, Server, combinations, on_mechanisms, send};
+use crate::support::{PATIENCE, await_true, rights};
 
 /// The machine refuses.
 const MACHINE: i32 = 3;
@@ -23,7 +24,7 @@ fn number_in(file: &Path) -> Option<u32> {
 #[test]
 fn it_is_there_while_it_serves() {
     let site = Fixture::new();
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let file = home.path().join("pid");
         let name = file.to_str().expect("UTF-8");
@@ -72,7 +73,9 @@ fn another_program_has_its_own_number_there() {
 /// It is opened before the rights are given up, and emptied where it cannot be removed after.
 #[test]
 fn a_user_without_rights_leaves_no_number_behind() {
-    assert!(rustix::process::geteuid().is_root(), "this test needs root");
+    if rights::lacks_users() {
+        return;
+    }
     let site = Fixture::new();
     let home = tempfile::tempdir().expect("a directory");
     let file = home.path().join("pid");

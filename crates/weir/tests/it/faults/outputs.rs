@@ -3,16 +3,17 @@
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::Signal;
 
+use crate::support::command::{await_end, await_input};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
 use crate::support::metrics::counted;
-use crate::support::server::{Combination, Program, combinations, on_every_architecture, send};
+use crate::support::server::{Combination, Program, combinations, on_mechanisms, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
@@ -26,7 +27,7 @@ impl Process {
 
     fn stop(mut self) {
         send(self.0.id(), Signal::TERM);
-        assert_eq!(self.0.wait().expect("an end").code(), Some(0));
+        assert_eq!(await_end(&mut self.0).code(), Some(0));
     }
 }
 
@@ -38,16 +39,21 @@ impl Drop for Process {
 }
 
 /// The next line that has it, and the address in it.
-fn line_with(lines: &mut impl BufRead, what: &str) -> (String, Option<SocketAddr>) {
+fn line_with(lines: &mut BufReader<impl Read + AsFd>, what: &str) -> (String, Option<SocketAddr>) {
     let mut line = String::new();
     while !line.contains(what) {
         line.clear();
+        assert!(await_input(lines), "no {what:?} within {PATIENCE:?}");
         assert!(lines.read_line(&mut line).expect("UTF-8") > 0, "it ended before {what:?}");
     }
-    let address = line.split_once("http://").and_then(|(_, rest)| {
-        rest.split(|c: char| c == '/' || c.is_whitespace()).next()?.parse().ok()
-    });
+    let address = address(&line);
     (line, address)
+}
+
+/// The first address in a text.
+fn address(text: &str) -> Option<SocketAddr> {
+    let (_, rest) = text.split_once("http://")?;
+    rest.split(|c: char| c == '/' || c.is_whitespace()).next()?.parse().ok()
 }
 
 fn asks(address: SocketAddr, target: &str) {
@@ -63,7 +69,7 @@ const DIGITS_LINE: &str = "\"GET /digits.txt HTTP/1.1\" 200 36";
 #[test]
 fn a_socket_has_a_line_for_each_reply() {
     let site = Fixture::new();
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         for to in ["stdout", "-"] {
             let (ours, its) = UnixStream::pair().expect("a pair");
             ours.set_read_timeout(Some(PATIENCE)).expect("a timeout");
@@ -118,7 +124,7 @@ fn a_file_keeps_what_others_write_to_it() {
     };
     has("weir: serving /", 1);
     let text = fs::read_to_string(&place).expect("UTF-8");
-    let address = line_with(&mut text.as_bytes(), "listening on").1.expect("an address");
+    let address = address(&text).expect("an address");
     for times in 1..=2 {
         asks(address, "/digits.txt");
         has(DIGITS_LINE, times);
@@ -150,7 +156,7 @@ fn another_program_writes_there_too() {
     let (line, _) = line_with(&mut lines, "this one retires");
     let new = line.split_once("process ").and_then(|(_, rest)| rest.split(' ').next());
     let new: u32 = new.expect("its number").parse().expect("a number");
-    assert_eq!(process.0.wait().expect("an end").code(), Some(0));
+    assert_eq!(await_end(&mut process.0).code(), Some(0));
     asks(address, "/digits.txt");
     line_with(&mut lines, DIGITS_LINE);
     send(new, Signal::TERM);
@@ -161,7 +167,7 @@ fn another_program_writes_there_too() {
 #[test]
 fn who_does_not_read_costs_lines_and_no_replies() {
     let site = Fixture::new();
-    on_every_architecture(Program::Weir, |combination: &Combination| {
+    on_mechanisms(Program::Weir, |combination: &Combination| {
         for is_closed in [true, false] {
             let home = tempfile::tempdir().expect("a directory");
             let errors = home.path().join("error.log");

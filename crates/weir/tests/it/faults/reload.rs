@@ -10,9 +10,7 @@ use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{followers_of, is_there, workers_of};
-use crate::support::server::{
-    Combination, Program, Server, combinations, on_every_architecture, send,
-};
+use crate::support::server::{Combination, Program, Server, combinations, on_mechanisms, send};
 use crate::support::{PATIENCE, await_some, await_true};
 
 const RELOADS: usize = 5;
@@ -26,7 +24,7 @@ fn reload(server: &mut Server) {
 fn no_request_is_lost_while_generations_change() {
     let site = Fixture::new();
     for keep in [true, false] {
-        on_every_architecture(Program::Weir, |combination| {
+        on_mechanisms(Program::Weir, |combination| {
             // A client on a busy machine may think for long.
             let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
             let mut server = combination.start(&site.root(), &flags);
@@ -34,7 +32,7 @@ fn no_request_is_lost_while_generations_change() {
             for _ in 0..RELOADS {
                 let before = load.answered();
                 reload(&mut server);
-                let goes_on = await_true(PATIENCE, || load.answered() > before + 4);
+                let goes_on = load.await_answered(before + 4);
                 assert!(goes_on, "{combination}: the load does not go on");
             }
             let counts = load.stop();
@@ -53,7 +51,7 @@ const SLOW: &str = "listen = \"127.0.0.1:0\"\nidle-grace-ms = 60000\n";
 fn one_architecture_follows_another_and_no_request_is_lost() {
     let mut all = combinations(Program::Weir);
     all.retain(Combination::has_usual_poller);
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let place = all.iter().position(|of| of.architecture == combination.architecture);
         let place = place.expect("one of them");
         let home = Home::new(Fixture::new());
@@ -67,7 +65,7 @@ fn one_architecture_follows_another_and_no_request_is_lost() {
             server.await_line(&format!(" by {next}\n"));
             server.await_line("retires");
             let before = load.answered();
-            let goes_on = await_true(PATIENCE, || load.answered() > before + 4);
+            let goes_on = load.await_answered(before + 4);
             assert!(goes_on, "{combination}, then {next}: the load does not go on");
         }
         let counts = load.stop();
@@ -105,7 +103,7 @@ fn what_needs_a_restart_is_named_and_stays() {
 #[test]
 fn what_is_in_flight_is_finished_by_those_who_began_it() {
     let site = site_with_a_huge_file();
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
         let mut server = combination.start(&site.root(), &flags);
         let started = || Some(workers_of(server.pid())).filter(|workers| !workers.is_empty());
@@ -139,7 +137,7 @@ fn what_is_in_flight_is_finished_by_those_who_began_it() {
 #[test]
 fn idle_connections_end_by_fin_after_a_while() {
     let site = Fixture::new();
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), &["--idle-grace-ms", "500"]);
         let mut idle: Vec<_> = (0..3).map(|_| asked(&server)).collect();
         reload(&mut server);
@@ -153,7 +151,7 @@ fn idle_connections_end_by_fin_after_a_while() {
 #[test]
 fn a_storm_of_reloads_is_survived() {
     let site = Fixture::new();
-    on_every_architecture(Program::Weir, |combination: &Combination| {
+    on_mechanisms(Program::Weir, |combination: &Combination| {
         // A client on a busy machine may think for long.
         let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
         let server = combination.start(&site.root(), &flags);
@@ -171,10 +169,10 @@ fn a_storm_of_reloads_is_survived() {
 
 #[test]
 fn another_program_takes_over_and_no_request_is_lost() {
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let home = Home::new(Fixture::new());
         let mut command = Command::new(home.binary());
-        command.args(combination.arguments(&home.site.root(), &["--idle-grace-ms", "10000"]));
+        command.args(combination.arguments(&home.site.root(), &["--idle-grace-ms", "60000"]));
         let mut server = Server::start(command, 0);
         let address = server.address;
         let load = Load::start(address, "/large.bin", 2, true);
@@ -186,7 +184,7 @@ fn another_program_takes_over_and_no_request_is_lost() {
         let status = server.ended(PATIENCE).and_then(|status| status.code());
         assert_eq!(status, Some(0), "{combination}: the old program");
         let before = load.answered();
-        let goes_on = await_true(PATIENCE, || load.answered() > before + 4);
+        let goes_on = load.await_answered(before + 4);
         let counts = load.stop();
         let fetched = server.fetch("/digits.txt");
         send(new, Signal::TERM);
@@ -200,7 +198,7 @@ fn another_program_takes_over_and_no_request_is_lost() {
 
 #[test]
 fn a_program_that_cannot_take_over_changes_nothing() {
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let home = Home::new(Fixture::new());
         let mut command = Command::new(home.binary());
         command.args(combination.arguments(&home.site.root(), &[]));
@@ -215,10 +213,14 @@ fn a_program_that_cannot_take_over_changes_nothing() {
     });
 }
 
-/// A server whose next program is one that never says that it serves; that has been started.
+/// A server that has been told to be followed by a program that never says it is ready. It waits
+/// for the program for as long as for a client when it ends.
 fn with_a_program_that_hangs(home: &Home) -> (Server, u32) {
     let mut command = Command::new(home.binary());
-    command.args(combinations(Program::Weir)[0].arguments(&home.site.root(), &[]));
+    command.args(
+        combinations(Program::Weir)[0]
+            .arguments(&home.site.root(), &["--drain-timeout-ms", "1000"]),
+    );
     let server = Server::start(command, 0);
     assert!(await_true(PATIENCE, || !workers_of(server.pid()).is_empty()), "no worker");
     home.replace("#!/bin/sh\nexec sleep 1000\n");

@@ -8,7 +8,7 @@ use crate::support::in_flight::{
 };
 use crate::support::metrics::counted;
 use crate::support::rest::check_rests;
-use crate::support::server::{Combination, Program, Server, on_every_alone};
+use crate::support::server::{Combination, Program, Server, on_every_alone, on_mechanisms_alone};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
@@ -49,7 +49,7 @@ fn who_waits_for_longest_goes_for_who_comes() {
     type Row = (&'static str, fn(&Server) -> Wire);
     let rows: [Row; 3] = [("idle", asked), ("with half a head", half), ("silent", Server::connect)];
     for (what, keep) in rows {
-        on_every_alone(Program::Weir, |combination| {
+        on_mechanisms_alone(Program::Weir, |combination| {
             let flags = [&flags("8")[..], ADMIN].concat();
             let mut server = combination.start(&site.root(), &flags);
             let admin = server.await_admin();
@@ -74,7 +74,7 @@ fn who_waits_for_longest_goes_for_who_comes() {
 #[test]
 fn hundreds_who_trickle_keep_nobody_out() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &flags("128"));
         let slow: Vec<Wire> = (0..400).map(|_| half(&server)).collect();
         for _ in 0..20 {
@@ -152,7 +152,7 @@ fn nobody_goes_for_who_is_turned_away() {
 #[test]
 fn who_has_a_request_in_hand_does_not_go() {
     let site = site_with_a_huge_file();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let flags = [&flags("4")[..], ADMIN].concat();
         let mut server = combination.start(&site.root(), &flags);
         let admin = server.await_admin();
@@ -186,7 +186,7 @@ fn who_has_a_request_in_hand_does_not_go() {
 fn no_more_stay_than_may() {
     const MOST: usize = 40;
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &flags("40"));
         let mut all = Vec::new();
         for burst in 0..3 {

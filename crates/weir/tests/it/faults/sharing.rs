@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 
 use rustix::process::Signal;
@@ -158,7 +159,9 @@ fn a_keeper_that_is_killed_is_started_again_with_all_that_it_keeps() {
             assert!(await_true(PATIENCE, all_gone), "{combination}: {kill}: some live on");
         }
         assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
-        assert_eq!(descriptors(server.pid()).len(), held, "{combination}: some are left");
+        // At its start the server holds a descriptor more for a moment.
+        let left = || descriptors(server.pid()).len();
+        assert!(await_true(PATIENCE, || left() <= held), "{combination}: {} of {held}", left());
         server.stop();
     });
 }
@@ -212,7 +215,9 @@ fn what_makes_no_sense_is_thrown_away_or_the_end_of_all_who_share_it() {
             let mut server = start(combination, &site, "");
             assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
             let keeper = children(server.pid()).pop().expect("a keeper");
-            scribble(keeper, bytes);
+            if !scribble(keeper, bytes) {
+                return harness::skip("needs the right to write to another process (ptrace)");
+            }
             // Whoever asks meets it.
             let _ = server.fetch("/digits.txt");
             server.await_line(said);
@@ -226,8 +231,9 @@ fn what_makes_no_sense_is_thrown_away_or_the_end_of_all_who_share_it() {
     }
 }
 
-/// Writes over so much of the largest memory that a process shares, but for the lock.
-fn scribble(pid: u32, bytes: usize) {
+/// Writes over so much of the largest memory that a process shares, but for the lock. False if the
+/// machine does not permit it.
+fn scribble(pid: u32, bytes: usize) -> bool {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("its maps");
     let shared = maps.lines().filter(|line| line.split_whitespace().nth(1) == Some("rw-s"));
     let range = |line: &str| {
@@ -238,6 +244,10 @@ fn scribble(pid: u32, bytes: usize) {
     let largest = shared.filter_map(range).max_by_key(|(from, to)| to - from);
     let (from, _) = largest.expect("memory that it shares");
     let memory = fs::OpenOptions::new().write(true).open(format!("/proc/{pid}/mem"));
+    if memory.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
+        return false;
+    }
     let memory = memory.expect("its memory");
     memory.write_all_at(&vec![0x5a; bytes], from + 4096).expect("written");
+    true
 }

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use crate::support::PATIENCE;
 use crate::support::fixture::Fixture;
 use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{stop, workers_of};
-use crate::support::server::{Program, on_every, send};
+use crate::support::server::{Program, on_every, on_mechanisms, send};
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_true};
 
 #[test]
 fn requests_in_flight_are_finished_after_sigterm() {
     let site = site_with_a_huge_file();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         // On a machine that has other work 150 MB take longer than a drain usually may.
         let flags = ["--drain-timeout-ms", "600000"];
         let mut server = combination.start(&site.root(), &flags);
@@ -36,7 +36,7 @@ fn requests_in_flight_are_finished_after_sigterm() {
 #[test]
 fn a_second_signal_stops_at_once() {
     let site = site_with_a_huge_file();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), &[]);
         let clients = in_flight(&server, 1);
         server.signal(Signal::TERM);
@@ -52,7 +52,7 @@ fn a_second_signal_stops_at_once() {
 #[test]
 fn the_drain_has_an_end() {
     let site = site_with_a_huge_file();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "300"]);
         let clients = in_flight(&server, 1);
         server.signal(Signal::INT);
@@ -65,7 +65,7 @@ fn the_drain_has_an_end() {
 #[test]
 fn who_has_asked_nothing_has_no_grace_after_sigterm() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let flags = ["--idle-grace-ms", "600000", "--drain-timeout-ms", "600000"];
         let server = combination.start(&site.root(), &flags);
         let silent = server.connect();
@@ -79,7 +79,7 @@ fn who_has_asked_nothing_has_no_grace_after_sigterm() {
 #[test]
 fn idle_connections_do_not_hold_up_the_end() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         // Longer than anybody here waits: only that they are let go can end it.
         let clients = ["--idle-timeout-ms", "600000", "--head-timeout-ms", "600000"];
         let flags = [&clients[..], &["--drain-timeout-ms", "600000"]].concat();
@@ -97,7 +97,7 @@ fn idle_connections_do_not_hold_up_the_end() {
 #[test]
 fn idle_connections_are_closed_first() {
     let site = site_with_a_huge_file();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         // Longer than anybody here waits: only the drain can end them.
         let flags = ["--idle-timeout-ms", "600000", "--drain-timeout-ms", "600000"];
         let mut server = combination.start(&site.root(), &flags);
@@ -149,7 +149,7 @@ fn requests_that_nobody_has_read_yet_are_answered_after_sigterm() {
 #[test]
 fn a_request_behind_one_in_flight_is_answered_after_sigterm() {
     let site = site_with_a_huge_file();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "600000"]);
         let mut clients = in_flight(&server, 2);
         // One has come before the signal, the other comes after it.
@@ -174,10 +174,10 @@ fn a_request_behind_one_in_flight_is_answered_after_sigterm() {
 #[test]
 fn a_drain_under_load_has_an_end() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "600000"]);
         let load = Load::start(server.address, "/digits.txt", 32, false);
-        let served = await_true(PATIENCE, || load.answered() > 100);
+        let served = load.await_answered(100);
         assert!(served, "{combination}: not served");
         server.signal(Signal::TERM);
         let status = server.ended(PATIENCE).and_then(|status| status.code());

@@ -2,21 +2,24 @@
 
 use std::time::Duration;
 
+use rustix::process::Signal;
+
 use crate::support::fixture::{Fixture, pattern, write};
 use crate::support::in_flight::site_with_a_huge_file;
-use crate::support::processes::{server_end, sockets, workers_of};
-use crate::support::server::{Program, on_every};
+use crate::support::processes::{server_end, sockets, stop, workers_of};
+use crate::support::server::{Combination, Program, on_every, on_mechanisms, send};
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_true};
+use crate::support::{PATIENCE, at_some_scale, await_true};
 
 #[test]
 fn a_head_that_is_trickled_is_cut_off_in_total_and_told_so() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &["--head-timeout-ms", "600"]);
         let mut wire = server.connect();
         // Never a pause as long as the timeout: what counts is the whole.
-        let head = b"GET /digits.txt HTTP/1.1\r\nHost: a\r\nX: ".iter().chain([&b'x'; 200]);
+        // The bytes suffice for as long as a server may take on a slow machine.
+        let head = b"GET /digits.txt HTTP/1.1\r\nHost: a\r\nX: ".iter().chain([&b'x'; 1200]);
         let mut reply = None;
         wire.set_patience(Duration::from_millis(50));
         for byte in head {
@@ -38,7 +41,7 @@ fn a_head_that_is_trickled_is_cut_off_in_total_and_told_so() {
 #[test]
 fn an_idle_connection_is_closed_quietly() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &["--idle-timeout-ms", "300"]);
         let mut wire = server.connect();
         wire.get("/digits.txt", "").expect("sent");
@@ -51,7 +54,7 @@ fn an_idle_connection_is_closed_quietly() {
 #[test]
 fn a_body_that_is_trickled_is_cut_off() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let flags = ["--rate-window-ms", "300", "--stall-timeout-ms", "5000"];
         let server = combination.start(&site.root(), &flags);
         let mut wire = server.connect();
@@ -75,7 +78,7 @@ fn a_body_that_is_trickled_is_cut_off() {
 fn the_same_clients_are_as_many_timeouts_everywhere() {
     let site = Fixture::new();
     // What a client sends before it does nothing more, whose patience is short, and how many
-    // timeouts that is. Whoever has sent something is to be heard before patience is over.
+    // timeouts that is.
     let get = "GET /digits.txt HTTP/1.1\r\nHost: a\r\n";
     let rows: [(String, &[&str], u32); 6] = [
         (format!("{get}Connection: close\r\n\r\n"), &[], 0),
@@ -85,11 +88,16 @@ fn the_same_clients_are_as_many_timeouts_everywhere() {
         (String::from("GET / HTTP/1.1\r\n"), &["--head-timeout-ms", "1500"], 2),
         (String::new(), &["--head-timeout-ms", "300"], 1),
     ];
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         for (request, flags, expected) in &rows {
             let server = combination.start(&site.root(), flags);
+            // The request is there before the server sees the connection, however slow the client
+            // is.
+            let workers = workers_of(server.pid());
+            workers.iter().for_each(|worker| stop(*worker));
             let mut wire = server.connect();
             wire.send(request.as_bytes()).expect("sent");
+            workers.iter().for_each(|worker| send(*worker, Signal::CONT));
             // A byte or an end: it was accepted. An end that nobody holds any more has no inode.
             let _ = wire.bytes(1);
             let end = || server_end(server.address, wire.local_port());
@@ -109,16 +117,20 @@ fn a_client_that_does_not_read_is_cut_off() {
     let site = Fixture::new();
     let file = std::fs::File::create(site.root().join("huge.bin")).expect("a file");
     file.set_len(48 << 20).expect("its length");
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let flags = ["--rate-window-ms", "2000", "--stall-timeout-ms", "3000"];
+        let flags = [&flags[..], &["--idle-timeout-ms", "600000"]].concat();
         let server = combination.start(&site.root(), &flags);
         let mut wire = server.connect();
-        wire.get("/huge.bin", "").expect("sent");
-        wire.head().expect("a head");
+        // While the connection is idle there is time to find it.
+        wire.get("/digits.txt", "").expect("sent");
+        wire.reply(false).expect("answered");
         let inode = server_end(server.address, wire.local_port()).expect("the server's end");
         let held =
             || workers_of(server.pid()).iter().any(|worker| sockets(*worker).contains(&inode));
         assert!(held(), "{combination}: the connection is not found");
+        wire.get("/huge.bin", "").expect("sent");
+        begins(combination, &mut wire);
         let cut = await_true(PATIENCE, || !held());
         assert!(cut, "{combination}: a client that reads nothing is waited for");
         assert!(server.fetch("/digits.txt").is_ok(), "{combination}");
@@ -144,7 +156,7 @@ fn a_client_that_does_not_read_holds_up_its_worker_alone() {
             assert!(server.fetch("/digits.txt").is_ok(), "{combination}: the silent one waits");
             let mut wire = Wire::narrow(server.address, 0, 4096).expect("a connection");
             wire.get("/huge.bin", "").expect("sent");
-            wire.head().expect("a head");
+            begins(combination, &mut wire);
             if processes == "2" {
                 for _ in 0..10 {
                     assert!(server.fetch("/digits.txt").is_ok(), "{combination}: both wait");
@@ -164,11 +176,11 @@ fn a_client_that_does_not_read_holds_up_its_worker_alone() {
 fn what_a_client_does_not_read_is_forgotten() {
     let site = site_with_a_huge_file();
     let flags = ["--rate-window-ms", "500", "--stall-timeout-ms", "1000"];
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &flags);
         let mut wire = Wire::narrow(server.address, 0, 4096).expect("a connection");
         wire.get("/huge.bin", "").expect("sent");
-        wire.head().expect("a head");
+        begins(combination, &mut wire);
         // A socket that no process has any more is still listed, until the kernel drops it.
         let is_there = || server_end(server.address, wire.local_port()).is_some();
         assert!(await_true(PATIENCE, || !is_there()), "{combination}: its reply is kept");
@@ -177,28 +189,45 @@ fn what_a_client_does_not_read_is_forgotten() {
     });
 }
 
+/// Waits for the head of a reply. On a machine that stands still meanwhile the server may have cut
+/// the connection off by then, which is what the caller waits for.
+fn begins(combination: &Combination, wire: &mut Wire) {
+    if let Err(fault) = wire.head() {
+        assert!(fault.starts_with("a reset"), "{combination}: no head: {fault}");
+    }
+}
+
 /// A client may stand still for as long as a silence may last, again and again: the kernel is not
 /// stricter.
 #[test]
 fn a_client_that_pauses_is_served() {
     const BYTES: usize = 64 << 10;
     const SIP_BYTES: usize = 16 << 10;
-    const PAUSE: Duration = Duration::from_millis(700);
+    // At scale 1, in milliseconds, as the two below.
+    const PAUSE_MS: u32 = 700;
+    const WINDOW_MS: u32 = 500;
+    const STALL_MS: u32 = 1000;
     let site = Fixture::new();
     write(&site.root().join("paused.bin"), &pattern(BYTES));
-    let flags = ["--rate-window-ms", "500", "--stall-timeout-ms", "1000"];
-    on_every(Program::Weir, |combination| {
+    let pauses = |combination: &Combination, scale: u32| {
+        let [window, stall] = [WINDOW_MS, STALL_MS].map(|ms| (ms * scale).to_string());
+        let rate = (500 / scale).to_string();
+        let flags = ["--rate-window-ms", &window, "--stall-timeout-ms", &stall];
+        let flags = [&flags[..], &["--rate-min", &rate]].concat();
         let server = combination.start(&site.root(), &flags);
         let mut wire = Wire::narrow(server.address, 0, SIP_BYTES / 4).expect("a connection");
         wire.get("/paused.bin", "").expect("sent");
         let mut left = wire.head().expect("a head").length().expect("a length");
         while left > 0 {
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(Duration::from_millis((PAUSE_MS * scale).into()));
             let sip = left.min(SIP_BYTES);
             wire.bytes(sip).unwrap_or_else(|fault| panic!("{combination}: {fault}"));
             left -= sip;
         }
         server.stop();
+    };
+    on_mechanisms(Program::Weir, |combination| {
+        at_some_scale(|scale| pauses(combination, scale));
     });
 }
 
@@ -207,7 +236,7 @@ fn a_client_that_breaks_off_is_counted() {
     let site = Fixture::new();
     let file = std::fs::File::create(site.root().join("huge.bin")).expect("a file");
     file.set_len(48 << 20).expect("its length");
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &[]);
         let mut wire = server.connect();
         wire.get("/huge.bin", "").expect("sent");
@@ -224,8 +253,9 @@ fn a_client_that_breaks_off_is_counted() {
 #[test]
 fn a_client_that_reads_slowly_but_steadily_is_served() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
-        let flags = ["--rate-window-ms", "300", "--stall-timeout-ms", "1000"];
+    let reads = |combination: &Combination, scale: u32| {
+        let [window, stall] = [300, 1000].map(|ms: u32| (ms * scale).to_string());
+        let flags = ["--rate-window-ms", &window, "--stall-timeout-ms", &stall];
         let server = combination.start(&site.root(), &flags);
         let mut wire = server.connect();
         wire.get("/large.bin", "").expect("sent");
@@ -235,11 +265,14 @@ fn a_client_that_reads_slowly_but_steadily_is_served() {
             let part = left.min(300_000);
             wire.bytes(part).unwrap_or_else(|fault| panic!("{combination}: {fault}"));
             left -= part;
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis((100 * scale).into()));
         }
         wire.get("/digits.txt", "").expect("sent");
         assert_eq!(wire.reply(false).expect("in step").0.status, 200, "{combination}");
         server.stop();
+    };
+    on_mechanisms(Program::Weir, |combination| {
+        at_some_scale(|scale| reads(combination, scale));
     });
 }
 
@@ -248,27 +281,33 @@ fn a_client_that_reads_slowly_but_steadily_is_served() {
 #[test]
 fn a_client_that_takes_bytes_all_the_time_is_not_late() {
     const BYTES: usize = 96 << 10;
-    // 11 KiB a second: 64 KiB take three silences. Of these each is long enough for a client that
-    // does not come to run at once.
+    // 11 KiB a second at scale 1: 64 KiB take three silences. Of these each is long enough for a
+    // client that does not come to run at once.
     const SIP_BYTES: usize = 2 << 10;
-    const SIP: Duration = Duration::from_millis(180);
+    const SIP_MS: u32 = 180;
     let site = Fixture::new();
     write(&site.root().join("sipped.bin"), &pattern(BYTES));
-    let flags = ["--rate-window-ms", "300", "--stall-timeout-ms", "2000", "--send-buffer-kb", "4"];
+    let sips = |combination: &Combination, scale: u32| {
+        let [window, stall] = [300, 2000].map(|ms: u32| (ms * scale).to_string());
+        let flags = ["--rate-window-ms", &window, "--stall-timeout-ms", &stall];
+        let rate = (500 / scale).to_string();
+        let flags = [&flags[..], &["--rate-min", &rate, "--send-buffer-kb", "4"]].concat();
+        let server = combination.start(&site.root(), &flags);
+        let key = combination.program.key();
+        let mut wire = Wire::narrow(server.address, key, SIP_BYTES).expect("a connection");
+        wire.get("/sipped.bin", "").expect("sent");
+        let mut left = wire.head().expect("a head").length().expect("a length");
+        while left > 0 {
+            let sip = left.min(SIP_BYTES);
+            wire.bytes(sip).unwrap_or_else(|fault| panic!("{combination}: {fault}"));
+            left -= sip;
+            std::thread::sleep(Duration::from_millis((SIP_MS * scale).into()));
+        }
+        server.stop();
+    };
     for program in [Program::Weir, Program::Recoded] {
-        on_every(program, |combination| {
-            let server = combination.start(&site.root(), &flags);
-            let key = program.key();
-            let mut wire = Wire::narrow(server.address, key, SIP_BYTES).expect("a connection");
-            wire.get("/sipped.bin", "").expect("sent");
-            let mut left = wire.head().expect("a head").length().expect("a length");
-            while left > 0 {
-                let sip = left.min(SIP_BYTES);
-                wire.bytes(sip).unwrap_or_else(|fault| panic!("{combination}: {fault}"));
-                left -= sip;
-                std::thread::sleep(SIP);
-            }
-            server.stop();
+        on_mechanisms(program, |combination| {
+            at_some_scale(|scale| sips(combination, scale));
         });
     }
 }

@@ -10,16 +10,19 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
+use crate::support::command::run;
+use crate::support::examples::example;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
+use crate::support::rights;
 use crate::support::server::{
-    Combination, Program, Server, combinations, example, on_every_architecture, run,
+    Combination, Program, Server, combinations, on_every_architecture, on_mechanisms,
 };
-use crate::support::slow::SlowFiles;
+use crate::support::slow::{SlowFiles, lacks_slow_files};
 use crate::support::users::as_user;
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_some, await_true};
+use crate::support::{PATIENCE, await_some};
 
 /// Some that were asked for were cut off.
 const CUT_OFF: i32 = 1;
@@ -29,7 +32,10 @@ const MACHINE: i32 = 3;
 /// Supervisor and worker, and not one thread more: those of a pool, helpers, that of the log.
 #[test]
 fn a_first_start_that_cannot_succeed_ends_with_a_reason() {
-    on_every_architecture(Program::Weir, |combination| {
+    if rights::lacks_user(first_user()) {
+        return;
+    }
+    on_mechanisms(Program::Weir, |combination| {
         let home = home();
         // Who has no threads for serving has one for its log.
         let has_threads = ["thread", "helper"].iter().any(|who| combination.has(who));
@@ -61,7 +67,7 @@ fn a_cache_larger_than_memory_is_told() {
         return;
     }
     let home = home();
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let flags = ["--cache-mb", &MOST_MB.to_string()];
         let (code, output, errors) =
             run(&mut combination.command(home.path(), &flags)).expect("it ends");
@@ -75,7 +81,10 @@ fn a_cache_larger_than_memory_is_told() {
 /// Some of the threads that it wants: then it serves with these or ends, and does not hang.
 #[test]
 fn a_start_with_half_of_its_threads_serves_or_ends() {
-    on_every_architecture(Program::Weir, |combination| {
+    if rights::lacks_user(first_user()) {
+        return;
+    }
+    on_mechanisms(Program::Weir, |combination| {
         let home = home();
         let mut server = Server::start(limited_to(4, combination, home.path(), &[]), 0);
         // The content, or how it ended.
@@ -100,6 +109,9 @@ fn a_start_with_half_of_its_threads_serves_or_ends() {
 /// Who comes waits a second for a thread, for which one that is idle goes, and is told then.
 #[test]
 fn whom_no_thread_can_be_made_for_is_told_so() {
+    if rights::lacks_user(first_user()) {
+        return;
+    }
     on_every_architecture(Program::Weir, |combination| {
         if combination.row["accept"] != "acceptor" || combination.row["holder"] != "thread" {
             return;
@@ -128,6 +140,9 @@ fn whom_no_thread_can_be_made_for_is_told_so() {
 /// Some workers of the new generation have clients by then, and the old one serves on.
 #[test]
 fn a_reload_that_is_refused_a_process_loses_nobody() {
+    if rights::lacks_user(first_user()) {
+        return;
+    }
     on_every_architecture(Program::Weir, |combination| {
         if combination.row["workers"] != 4 || combination.row["kept"] == true {
             return;
@@ -141,8 +156,8 @@ fn a_reload_that_is_refused_a_process_loses_nobody() {
         let before = loads.each_ref().map(Load::answered);
         server.signal(Signal::HUP);
         server.await_line("cannot be started");
-        let go_on = || loads.iter().zip(before).all(|(load, n)| load.answered() > n + 200);
-        assert!(await_true(PATIENCE, go_on), "{combination}: nobody is answered");
+        let goes_on = loads.iter().zip(before).all(|(load, n)| load.await_answered(n + 200));
+        assert!(goes_on, "{combination}: nobody is answered");
         for counts in loads.map(Load::stop) {
             let lost = [&counts.broken, &counts.unanswered, &counts.refused].map(Counts::of);
             assert_eq!(lost, [0, 0, 0], "{combination}: {counts:?}");
@@ -156,7 +171,7 @@ fn a_drain_tells_how_many_it_has_cut_off() {
     let site = site_with_a_huge_file();
     // The time is up, or a second signal comes.
     for (patience, second) in [("300", None), ("600000", Some(Signal::INT))] {
-        on_every_architecture(Program::Weir, |combination| {
+        on_mechanisms(Program::Weir, |combination| {
             let flags = ["--drain-timeout-ms", patience];
             let mut server = combination.start(&site.root(), &flags);
             let clients = in_flight(&server, 2);
@@ -179,7 +194,10 @@ fn a_drain_tells_how_many_it_has_cut_off() {
 /// so.
 #[test]
 fn a_disk_that_never_answers_outlasts_no_drain() {
-    on_every_architecture(Program::Weir, |combination| {
+    if lacks_slow_files() {
+        return;
+    }
+    on_mechanisms(Program::Weir, |combination| {
         let site = Fixture::new();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         // What was asked for once is in memory for as long as this lasts.
@@ -204,7 +222,7 @@ fn a_disk_that_never_answers_outlasts_no_drain() {
 #[test]
 fn a_drain_that_needs_no_force_cuts_nobody_off() {
     let site = site_with_a_huge_file();
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "600000"]);
         let mut clients = in_flight(&server, 2);
         server.signal(Signal::TERM);
@@ -222,7 +240,9 @@ fn a_drain_that_needs_no_force_cuts_nobody_off() {
 /// To more clients, or with more rights, than somebody has asked for.
 #[test]
 fn what_nobody_has_asked_for_is_warned_of() {
-    assert!(rustix::process::geteuid().is_root(), "this test needs root");
+    if rights::lacks_namespaces(&["--net"]) {
+        return;
+    }
     let home = home();
     let (as_root, to_all) = ("warning: serving as root;", "warning: no --listen:");
     let rows: [(&[&str], &[&str]); 5] = [
@@ -280,12 +300,17 @@ fn home() -> TempDir {
     home
 }
 
+/// The first user of this process, where tests run side by side.
+fn first_user() -> u32 {
+    1_000_000 + std::process::id() * 64
+}
+
 /// Serves the root in `home` as a user who may run so many threads, supervisor and worker
 /// included. Needs root.
 fn limited_to(threads: u32, combination: &Combination, home: &Path, flags: &[&str]) -> Command {
     /// Threads are counted by user: each server has one for itself.
     static USERS: AtomicU32 = AtomicU32::new(0);
-    let user = 1_000_000 + std::process::id() * 64 + USERS.fetch_add(1, Ordering::Relaxed) % 64;
+    let user = first_user() + USERS.fetch_add(1, Ordering::Relaxed) % 64;
     let server = as_user(user, home, &combination.arguments(&home.join("root"), flags));
     let mut command = Command::new("prlimit");
     command.arg(format!("--nproc={threads}")).arg("--");

@@ -13,7 +13,9 @@ use serde_json::Value;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{descriptors, eventfds, listeners, stop, workers_of};
-use crate::support::server::{Combination, Program, Server, on_every, on_every_alone, send};
+use crate::support::server::{
+    Combination, Program, Server, on_every, on_mechanisms, on_mechanisms_alone, send,
+};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_lines, await_some, await_true};
 
@@ -23,7 +25,7 @@ const SIXTEEN: &[&str] = &["--processes", "16"];
 #[test]
 fn a_worker_killed_under_load_costs_only_its_own_connections() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         // One for each of those who stay and of the load, or as many as share them.
         let is_alone = combination.row["holder"] == "process";
         let number = if is_alone { SIXTEEN } else { TWO };
@@ -45,7 +47,7 @@ fn a_worker_killed_under_load_costs_only_its_own_connections() {
         let lost: Vec<bool> = owners.iter().map(|owner| *owner == killed).collect();
         assert_eq!(lost.contains(&false), several, "{combination}: {owners:?}");
         let load = Load::start(server.address, "/digits.txt", clients, true);
-        let is_loaded = await_true(PATIENCE, || load.answered() > 100);
+        let is_loaded = load.await_answered(100);
         assert!(is_loaded, "{combination}: the load is not served");
         send(killed, Signal::KILL);
 
@@ -95,15 +97,14 @@ fn judge(combination: &Combination, idle: &mut [Wire], lost: &[bool]) {
 fn served_again(combination: &Combination, server: &Server, load: &Load) {
     let fetched = server.fetch("/digits.txt");
     assert!(fetched.is_ok(), "{combination}: after the kill {fetched:?}");
-    let before = load.answered();
-    let goes_on = await_true(PATIENCE, || load.answered() > before + 100);
+    let goes_on = load.await_answered(load.answered() + 100);
     assert!(goes_on, "{combination}: the load does not go on");
 }
 
 #[test]
 fn a_worker_that_dies_again_and_again_is_started_again() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &[]);
         let mut before = 0;
         for _ in 0..3 {
@@ -126,7 +127,7 @@ const HEALTHY: Duration = Duration::from_secs(10);
 #[test]
 fn a_request_that_kills_workers_does_not_keep_others_from_being_served() {
     let site = Fixture::new();
-    on_every_alone(Program::Mortal, |combination| {
+    on_mechanisms_alone(Program::Mortal, |combination| {
         // Of several it would be another one each time.
         let one = ["--restart-wait-max-ms", "150", "--processes", "1"];
         let is_alone = !combination.takes(&one[2..]);
@@ -186,7 +187,7 @@ fn who_comes_while_a_worker_stands_still_is_served_by_another() {
 #[test]
 fn a_worker_holds_its_own_descriptors_and_no_others() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let several = combination.takes(TWO);
         let is_kept = combination.row["kept"] == true;
         let of_count = if several { TWO } else { &[] };

@@ -71,9 +71,7 @@ impl Balancer {
         fs::write(&file, text).expect("a configuration");
         let mut command = Command::new("haproxy");
         command.arg("-f").arg(file).env("FLEET_RUN", home.path());
-        let child = command.stdin(Stdio::null()).spawn().unwrap_or_else(|error| {
-            panic!("haproxy: {error}; it is in the Debian package `haproxy`: apt install haproxy")
-        });
+        let child = command.stdin(Stdio::null()).spawn().expect("haproxy");
         let balancer = Self { child, home };
         let answers = await_true(PATIENCE, || balancer.show_stat().is_some());
         assert!(answers, "haproxy does not answer");

@@ -7,8 +7,9 @@ use std::process::Command;
 use yaml_rust2::{Yaml, YamlLoader};
 
 use super::balancer::example;
+use crate::support::command::run;
 use crate::support::fixture::Fixture;
-use crate::support::server::{Program, Server, run};
+use crate::support::server::{Program, Server};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 

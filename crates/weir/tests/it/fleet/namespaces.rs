@@ -2,7 +2,7 @@
 //! them is left behind however a test ends.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Command, Stdio};
@@ -11,7 +11,7 @@ use std::thread;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use crate::support::server::run;
+use crate::support::command::{await_input, run};
 
 /// As in `examples/fleet`.
 pub(crate) const BALANCER: &str = "10.20.0.1";
@@ -67,9 +67,9 @@ impl Namespace {
         let mut holder = command.spawn().expect("unshare");
         // What comes back says that it is inside.
         holder.stdin.as_mut().expect("its input").write_all(b"?").expect("a holder");
-        let mut echo = [0];
-        let echoed = holder.stdout.as_mut().expect("its output").read_exact(&mut echo);
-        echoed.expect("a network namespace, which needs root");
+        let mut output = BufReader::new(holder.stdout.as_mut().expect("its output"));
+        assert!(await_input(&output), "cat says nothing");
+        output.read_exact(&mut [0]).expect("a network namespace");
         let file = File::open(format!("/proc/{}/ns/net", holder.id())).expect("its namespace");
         Self { holder, file }
     }
@@ -114,8 +114,6 @@ impl Drop for Namespace {
 /// As `ip` in the namespace of this thread.
 fn ip(arguments: &str) {
     let mut command = Command::new("ip");
-    let (status, _, errors) = run(command.args(arguments.split(' '))).unwrap_or_else(|error| {
-        panic!("ip: {error}; it is in the Debian package `iproute2`: apt install iproute2")
-    });
+    let (status, _, errors) = run(command.args(arguments.split(' '))).expect("ip");
     assert_eq!(status, Some(0), "ip {arguments}: {errors}");
 }

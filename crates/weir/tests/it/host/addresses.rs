@@ -1,10 +1,11 @@
 //! Whose connection it is: told by a balancer, and limited by address.
 
 use std::fs;
+use std::time::Instant;
 
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::metrics::counted;
-use crate::support::server::{Combination, Program, Server, on_every_alone};
+use crate::support::server::{Combination, Program, Server, on_mechanisms_alone};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
@@ -39,7 +40,7 @@ fn a_balancer_tells_whose_connection_it_is() {
         (&v6, "2001:db8::9 "),
         (&local, "127.0.0.1 "),
     ];
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let log = home.path().join("access.log");
         let flags = ["--access-log", log.to_str().expect("UTF-8"), "--proxy-protocol"];
@@ -71,7 +72,7 @@ fn a_balancer_tells_whose_connection_it_is() {
 #[test]
 fn who_ends_with_his_request_is_answered() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &["--address-connections-max", "100"]);
         for _ in 0..20 {
             let mut wire = sends(&server, REQUEST.as_bytes());
@@ -97,7 +98,7 @@ fn who_says_no_header_or_may_not_is_turned_away() {
         assert_eq!(status(&mut sends(&server, whole.as_bytes())), expected, "{combination}");
         server.stop();
     };
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         turned(combination, "127.0.0.1", &[REQUEST, "PROXY TCP4 nonsense\r\n", &long]);
         turned(combination, "10.0.0.0/8", &[REQUEST]);
     });
@@ -106,7 +107,7 @@ fn who_says_no_header_or_may_not_is_turned_away() {
 #[test]
 fn a_header_that_never_comes_is_waited_for_as_long_as_a_head() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let flags = ["--proxy-protocol", "127.0.0.1", "--head-timeout-ms", "200"];
         let server = combination.start(&site.root(), &flags);
         assert_eq!(status(&mut sends(&server, b"PROXY TCP4 192.0.2.7")), 0, "{combination}");
@@ -117,7 +118,7 @@ fn a_header_that_never_comes_is_waited_for_as_long_as_a_head() {
 #[test]
 fn an_address_has_as_many_connections_as_it_may() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let flags = ["--address-connections-max", "2", "--proxy-protocol", "127.0.0.1"];
         let server = combination.start(&site.root(), &flags);
         let from = |ip: &str| {
@@ -139,7 +140,7 @@ fn an_address_has_as_many_connections_as_it_may() {
 #[test]
 fn a_connection_too_many_is_closed_before_it_asks() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &["--address-connections-max", "1"]);
         let mut kept = sends(&server, REQUEST.as_bytes());
         assert_eq!(status(&mut kept), 200, "{combination}");
@@ -151,20 +152,32 @@ fn a_connection_too_many_is_closed_before_it_asks() {
     });
 }
 
-/// Sent at once, so that no machine is too slow to ask too often.
+/// The most requests of one address that are answered, if so many are allowed a second: those of
+/// one second at once, and those of each further second. `begun` is before the server has started.
+/// A slow machine asks for longer, and so more of its requests are answered.
+fn answered_max(per_s: u64, begun: Instant) -> u64 {
+    per_s + (begun.elapsed().as_secs_f64() * per_s as f64) as u64
+}
+
+/// Sent at once, and so many that no machine is too slow to ask too often.
 #[test]
 fn who_asks_too_often_is_told_to_wait() {
+    const ASKED: usize = 200;
     let site = Fixture::new();
-    let asks = format!("{FROM_7}{}", REQUEST.repeat(20));
-    on_every_alone(Program::Weir, |combination| {
+    let asks = format!("{FROM_7}{}", REQUEST.repeat(ASKED));
+    on_mechanisms_alone(Program::Weir, |combination| {
         let flags = ["--address-requests-per-s", "2", "--proxy-protocol", "127.0.0.1"];
+        let begun = Instant::now();
         let server = combination.start(&site.root(), &flags);
         let mut wire = sends(&server, asks.as_bytes());
-        let heads: Vec<_> = (0..20).map(|_| wire.reply(false).expect("a reply").0).collect();
+        let heads: Vec<_> = (0..ASKED).map(|_| wire.reply(false).expect("a reply").0).collect();
+        let most = answered_max(2, begun);
         assert_eq!((heads[0].status, heads[1].status), (200, 200), "{combination}");
         let told = heads.iter().filter(|head| head.status == 429);
         let told: Vec<_> = told.map(|head| (head.field("retry-after"), head.closes())).collect();
-        assert!(told.len() > 5, "{combination}: {} of 20", told.len());
+        let answered = (ASKED - told.len()) as u64;
+        assert!(answered <= most, "{combination}: {answered} are answered, and {most} may be");
+        assert!(told.len() > 5, "{combination}: {} of {ASKED}", told.len());
         assert!(told.iter().all(|told| *told == (Some("1"), false)), "{combination}: {told:?}");
         let other = format!("PROXY TCP4 192.0.2.8 198.51.100.1 1 80\r\n{REQUEST}");
         assert_eq!(status(&mut sends(&server, other.as_bytes())), 200, "{combination}");
@@ -177,13 +190,14 @@ fn who_asks_too_often_is_told_to_wait() {
 #[test]
 fn who_asks_and_resets_is_no_exception() {
     const CLIENTS: u64 = 200;
-    /// The first, and those of further seconds on a machine that is busy.
-    const ANSWERED_MAX: u64 = 20;
+    /// Connections of which the server may see nothing but their end.
+    const UNSEEN_MAX: u64 = 20;
     let site = Fixture::new();
     for defer_s in ["0", "5"] {
-        on_every_alone(Program::Weir, |combination| {
+        on_mechanisms_alone(Program::Weir, |combination| {
             let flags = ["--address-requests-per-s", "1", "--defer-accept-s", defer_s];
             let flags = [&flags[..], &["--admin", "127.0.0.1:0"]].concat();
+            let begun = Instant::now();
             let mut server = combination.start(&site.root(), &flags);
             let admin = server.await_admin();
             for _ in 0..CLIENTS {
@@ -194,11 +208,11 @@ fn who_asks_and_resets_is_no_exception() {
             assert!(await_true(PATIENCE, is_over), "{combination}: not all were looked at");
             let (asked, throttled) = (count("requests"), count("throttled"));
             let turned_away = count("turned_away");
-            let answered = asked - throttled;
+            let (answered, most) = (asked - throttled, answered_max(1, begun));
             let told = format!("{asked} asked, {throttled} throttled, {turned_away} turned away");
-            assert!(answered <= ANSWERED_MAX, "{combination}: {told}");
+            assert!(answered <= most, "{combination}: {told}: {most} may be answered");
             let sum = answered + throttled + turned_away;
-            assert!(sum >= CLIENTS - ANSWERED_MAX, "{combination}: {told}");
+            assert!(sum >= CLIENTS - UNSEEN_MAX, "{combination}: {told}");
             server.stop();
         });
     }
@@ -210,7 +224,7 @@ fn who_asks_and_resets_leaves_his_place() {
     const CLIENTS: u32 = 200;
     let site = Fixture::new();
     for defer_s in ["0", "5"] {
-        on_every_alone(Program::Weir, |combination| {
+        on_mechanisms_alone(Program::Weir, |combination| {
             let flags = ["--address-connections-max", "1", "--defer-accept-s", defer_s];
             let flags = [&flags[..], &["--admin", "127.0.0.1:0"]].concat();
             let mut server = combination.start(&site.root(), &flags);
@@ -234,13 +248,15 @@ fn who_asks_and_resets_leaves_his_place() {
 fn who_asks_for_unknown_methods_too_often_is_told_to_wait() {
     let site = Fixture::new();
     let asks = "BREW / HTTP/1.1\r\nHost: weir.test\r\n\r\n".repeat(100);
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
+        let begun = Instant::now();
         let server = combination.start(&site.root(), &["--address-requests-per-s", "1"]);
         let mut wire = sends(&server, asks.as_bytes());
         let told: Vec<u16> = (0..100).map(|_| status(&mut wire)).collect();
+        let most = answered_max(1, begun);
         assert_eq!(told[0], 501, "{combination}");
-        let late = told.iter().filter(|status| **status == 429).count();
-        assert!(late > 50, "{combination}: {late} of 100");
+        let late = told.iter().filter(|status| **status == 429).count() as u64;
+        assert!(late + most >= 100, "{combination}: {late} of 100, and {most} may be answered");
         server.stop();
     });
 }

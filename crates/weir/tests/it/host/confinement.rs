@@ -4,15 +4,14 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
-use rustix::process::geteuid;
-
+use crate::support::command::run;
 use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern, write};
 use crate::support::home::Home;
 use crate::support::processes::workers_of;
-use crate::support::server::{Program, Server, on_every_architecture, run};
+use crate::support::server::{Program, Server, on_mechanisms};
 use crate::support::users::as_nobody;
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_some, await_true};
+use crate::support::{PATIENCE, await_some, await_true, rights};
 
 /// The lines of a process's status that say who it is and what it may do.
 fn status(pid: u32, field: &str) -> String {
@@ -23,7 +22,9 @@ fn status(pid: u32, field: &str) -> String {
 
 #[test]
 fn all_threads_of_all_processes_become_the_user() {
-    assert!(geteuid().is_root(), "this test needs root");
+    if rights::lacks_users() {
+        return;
+    }
     let site = Fixture::new();
     fs::set_permissions(site.beside(""), Permissions::from_mode(0o755)).expect("its mode");
     let rows: [(&[&str], &str, &str); 4] = [
@@ -32,7 +33,7 @@ fn all_threads_of_all_processes_become_the_user() {
         (&["--user", "12345", "--group", "adm"], "12345", "4"),
         (&["--group", "adm"], "0", "4"),
     ];
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         for (flags, uid, gid) in rows {
             let server = combination.start(&site.root(), flags);
             assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
@@ -56,7 +57,7 @@ fn workers_are_confined_unless_that_is_turned_off() {
         (&["--seccomp", "off", "--landlock", "on"], "1", "0", "confined by landlock"),
         (&["--seccomp", "off", "--landlock", "off"], "0", "0", ""),
     ];
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         for (flags, gains_nothing, filter, says) in rows {
             let server = combination.start(&site.root(), flags);
             assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
@@ -87,7 +88,7 @@ fn a_root_is_swapped_beside_its_link_and_nowhere_else() {
         symlink(to, &next).expect("a link");
         fs::rename(next, link).expect("swapped");
     };
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let name = combination.to_string().replace(' ', "-");
         swap(&name, &home.join("one"));
         let server = combination.start(&home.join(&name), &["--landlock", "on"]);
@@ -113,7 +114,7 @@ fn a_root_is_swapped_beside_its_link_and_nowhere_else() {
 /// Where links may lead is reached by workers that are confined, and by a reload more of it.
 #[test]
 fn a_link_is_followed_out_of_the_root_where_a_rule_permits() {
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let home = Home::new(Fixture::new());
         let place = home.path("").canonicalize().expect("a home");
         let large = pattern(LARGE_BYTES);
@@ -195,18 +196,24 @@ fn who_cannot_be_found_or_become_is_told_in_one_line() {
         let (code, _, errors) = run(&mut command).expect("the binary runs");
         check(code, &errors, 2, says);
     }
+    if rights::lacks_users() {
+        return;
+    }
     let home = tempfile::tempdir().expect("a directory");
     fs::set_permissions(home.path(), Permissions::from_mode(0o755)).expect("its mode");
     let root = home.path().to_str().expect("UTF-8");
     let flags = ["serve", root, "--listen", "127.0.0.1:0", "--user", "root"];
     let mut command = as_nobody(home.path(), &flags.map(str::to_owned));
-    let (code, _, errors) = run(&mut command).expect("setpriv runs, as root");
+    let (code, _, errors) = run(&mut command).expect("setpriv");
     check(code, &errors, 3, &["--user root", "start as root"]);
 }
 
 /// Whoever is that user already needs no right to become it.
 #[test]
 fn who_is_the_user_already_stays_so() {
+    if rights::lacks_users() {
+        return;
+    }
     let home = tempfile::tempdir().expect("a directory");
     fs::set_permissions(home.path(), Permissions::from_mode(0o755)).expect("its mode");
     fs::write(home.path().join("index.html"), "here").expect("an index");
@@ -220,6 +227,9 @@ fn who_is_the_user_already_stays_so() {
 /// The log is judged as the user who will have to open it again.
 #[test]
 fn a_log_that_the_user_may_not_write_is_told() {
+    if rights::lacks_users() {
+        return;
+    }
     let site = Fixture::new();
     fs::set_permissions(site.beside(""), Permissions::from_mode(0o755)).expect("its mode");
     let log = site.beside("access.log");
@@ -233,6 +243,9 @@ fn a_log_that_the_user_may_not_write_is_told() {
 /// A check tries what each of the two users opens: who starts the server, and who serves.
 #[test]
 fn a_check_is_that_of_who_would_open() {
+    if rights::lacks_users() {
+        return;
+    }
     let home = tempfile::tempdir().expect("a directory");
     for (name, mode) in [("", 0o755), ("site", 0o755), ("closed", 0o700), ("open", 0o777)] {
         let place = home.path().join(name);
@@ -272,6 +285,9 @@ fn a_check_is_that_of_who_would_open() {
 /// nobody.
 #[test]
 fn homes_that_are_closed_to_the_user_do_not_matter() {
+    if rights::lacks_users() {
+        return;
+    }
     let home = tempfile::tempdir().expect("a directory");
     fs::set_permissions(home.path(), Permissions::from_mode(0o755)).expect("its mode");
     let config = home.path().join("weir.toml");
@@ -312,6 +328,6 @@ fn a_log_may_be_the_standard_output_that_is_a_file() {
     assert_eq!(wire.reply(false).expect("a reply").1, DIGITS);
     let has_line = await_true(PATIENCE, || said().contains("\"GET /digits.txt HTTP/1.1\" 200"));
     crate::support::server::send(child.id(), rustix::process::Signal::TERM);
-    assert_eq!(child.wait().expect("an end").code(), Some(0));
+    assert_eq!(crate::support::command::await_end(&mut child).code(), Some(0));
     assert!(has_line, "{}", said());
 }

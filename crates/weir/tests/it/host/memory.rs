@@ -5,7 +5,8 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
+
+use harness::Need;
 
 use crate::support::fixture::{DIGITS, Fixture, write};
 use crate::support::metrics::counted;
@@ -22,7 +23,7 @@ impl Group {
         let name = format!("weir-test-{}-{name}", std::process::id());
         let versions =
             [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
-        let mut why = String::from("no control groups of memory");
+        let mut why = String::new();
         for (at, limit) in versions {
             let group = Self(Path::new(at).join(&name));
             let made = fs::create_dir(&group.0)
@@ -30,7 +31,7 @@ impl Group {
                 .and_then(|()| fs::write(group.0.join(limit), (limit_mib << 20).to_string()));
             match made {
                 Ok(()) => return Ok(group),
-                Err(error) => why = format!("no control groups of memory: {error}"),
+                Err(error) => why = error.to_string(),
             }
         }
         Err(why)
@@ -55,13 +56,27 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         // Whoever has just ended may still be in it for a moment.
-        const LEAVES: Duration = Duration::from_secs(5);
         let is_gone = || match fs::remove_dir(&self.0) {
             Err(error) => error.kind() == ErrorKind::NotFound,
             Ok(()) => true,
         };
-        await_true(LEAVES, is_gone);
+        await_true(PATIENCE, is_gone);
     }
+}
+
+/// Whether this machine has no such groups. If so, records that the calling test is skipped.
+#[track_caller]
+fn lacks_groups() -> bool {
+    // Each test makes its own, because tests run side by side.
+    let name = std::thread::current().name().unwrap_or_default().replace(':', "-");
+    if harness::lacks(&[Need::Root]) {
+        return true;
+    }
+    let refusal = Group::new(&name, 64).err();
+    if let Some(why) = &refusal {
+        harness::skip(format!("needs control groups of memory: {why}"));
+    }
+    refusal.is_some()
 }
 
 /// What docs/host.md says that a connection takes at its worst.
@@ -84,6 +99,9 @@ fn connections(combination: &Combination, limits: &str) -> u64 {
 
 #[test]
 fn connections_fit_into_the_memory_of_a_control_group() {
+    if lacks_groups() {
+        return;
+    }
     let site = Fixture::new();
     // The group's memory in MiB, the operator's flags; what bounds the connections, and whether he
     // is warned.
@@ -98,10 +116,8 @@ fn connections_fit_into_the_memory_of_a_control_group() {
             return;
         }
         for (mib, flags, bound, is_warned) in rows {
-            let group = match Group::new(&format!("{combination}-{mib}").replace(' ', "-"), mib) {
-                Ok(group) => group,
-                Err(why) => return println!("not tested: {why}"),
-            };
+            let name = format!("{combination}-{mib}").replace(' ', "-");
+            let group = Group::new(&name, mib).expect("a group like the one of before");
             let flags = if has_threads(combination) { flags } else { &flags[2..] };
             let mut server = group.serve(combination, &site, flags);
             let told = server.await_line("limits: ");
@@ -134,16 +150,17 @@ fn has_threads(combination: &Combination) -> bool {
 #[test]
 fn as_many_as_fit_into_the_memory_are_served() {
     const HEAD_BYTES: usize = 15_900;
+    if lacks_groups() {
+        return;
+    }
     let site = Fixture::new();
     let head = format!("GET /digits.txt HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(HEAD_BYTES));
     on_every_alone(Program::Weir, |combination| {
         if combination.row["holder"] == "process" {
             return;
         }
-        let group = match Group::new(&format!("full-{combination}").replace(' ', "-"), 64) {
-            Ok(group) => group,
-            Err(why) => return println!("not tested: {why}"),
-        };
+        let name = format!("full-{combination}").replace(' ', "-");
+        let group = Group::new(&name, 64).expect("a group like the one of before");
         let threads = ["--threads", "32768"];
         let threads = if has_threads(combination) { &threads[..] } else { &[] };
         let flags = ["--head-timeout-ms", "600000", "--admin", "127.0.0.1:0"];

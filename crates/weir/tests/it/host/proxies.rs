@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::server::{Combination, Program, Server, on_every_alone};
+use crate::support::server::{Combination, Program, Server, on_mechanisms_alone};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
@@ -100,7 +100,7 @@ fn a_proxy_tells_whose_each_request_is() {
     let unheard: Vec<_> = named.iter().map(|(of, _)| (of.clone(), "127.0.0.1".into())).collect();
     let trusts = ["--trusted-proxies", "127.0.0.1,10.0.0.0/8"];
     let others = ["--trusted-proxies", "10.0.0.0/8", "--trusted-proxies", "unix"];
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         for format in ["common", "json"] {
             check(combination, (format, &trusts), "", &named);
             check(combination, (format, &others), "", &unheard);
@@ -115,7 +115,7 @@ fn behind_a_balancer_whom_it_names_is_judged() {
     let flags = ["--proxy-protocol", "127.0.0.1", "--trusted-proxies", "10.0.0.0/8,127.0.0.1,unix"];
     let both =
         |one: &str, other: &str| rows(&[("", one), ("X-Forwarded-For: 192.0.2.7\r\n", other)]);
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let flags = ("common", &flags[..]);
         check(combination, flags, &header("10.0.0.9"), &both("10.0.0.9", "192.0.2.7"));
         check(combination, flags, &header("192.0.2.8"), &both("192.0.2.8", "192.0.2.8"));
@@ -127,7 +127,7 @@ fn behind_a_balancer_whom_it_names_is_judged() {
 #[test]
 fn a_proxy_may_come_through_a_unix_socket() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         for (trusted, named, bare) in [("unix", "192.0.2.7", "-"), ("127.0.0.1", "-", "-")] {
             let home = tempfile::tempdir().expect("a directory");
             let (socket, log) = (home.path().join("weir.sock"), home.path().join("access.log"));
@@ -147,28 +147,29 @@ fn a_proxy_may_come_through_a_unix_socket() {
     });
 }
 
-/// Sent at once, so that no machine is too slow to ask too often.
+/// Sent at once, and so many that no machine is too slow to ask too often.
 #[test]
 fn clients_of_a_proxy_ask_as_often_as_each_may() {
+    const ASKED: usize = 200;
     let site = Fixture::new();
     let asks = |client: &str, times| request("/digits.txt", &of(client)).repeat(times);
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let flags = [&TRUSTS_HERE[..], &["--address-requests-per-s", "2"]].concat();
         let server = combination.start(&site.root(), &flags);
         let mut wire = server.connect();
-        let all = asks("192.0.2.7", 20) + &asks("192.0.2.8", 1) + &asks("192.0.2.9", 1);
+        let all = asks("192.0.2.7", ASKED) + &asks("192.0.2.8", 1) + &asks("192.0.2.9", 1);
         wire.send(all.as_bytes()).expect("sent");
-        let told: Vec<_> = (0..22).map(|_| status(&mut wire)).collect();
+        let told: Vec<_> = (0..ASKED + 2).map(|_| status(&mut wire)).collect();
         assert_eq!(told[..2], [200, 200], "{combination}");
         let late = told.iter().filter(|status| **status == 429).count();
-        assert!(late > 5, "{combination}: {late} of 20");
-        assert_eq!(told[20..], [200, 200], "{combination}: others");
+        assert!(late > 5, "{combination}: {late} of {ASKED}");
+        assert_eq!(told[ASKED..], [200, 200], "{combination}: others");
         // Whom a client names himself is nobody.
         let mut wire = connect(&server, ELSEWHERE);
-        let names: String = (0..20).map(|n| asks(&format!("192.0.2.{n}"), 1)).collect();
+        let names: String = (0..ASKED).map(|n| asks(&format!("192.0.2.{n}"), 1)).collect();
         wire.send(names.as_bytes()).expect("sent");
-        let late = (0..20).filter(|_| status(&mut wire) == 429).count();
-        assert!(late > 5, "{combination}: {late} of 20 under many names");
+        let late = (0..ASKED).filter(|_| status(&mut wire) == 429).count();
+        assert!(late > 5, "{combination}: {late} of {ASKED} under many names");
         server.stop();
     });
 }
@@ -177,7 +178,7 @@ fn clients_of_a_proxy_ask_as_often_as_each_may() {
 #[test]
 fn a_proxy_has_as_many_connections_as_it_needs() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let flags = [&TRUSTS_HERE[..], &["--address-connections-max", "1"]].concat();
         let server = combination.start(&site.root(), &flags);
         let kept: Vec<_> = (0..5)
@@ -260,7 +261,7 @@ fn rules_let_in_by_address() {
     ];
     let site = Fixture::new();
     let page = site.content("/dir/index.html");
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let server = guarded(combination, &site, &TRUSTS_HERE);
         let mut wires = [(HERE, connect(&server, HERE)), (ELSEWHERE, connect(&server, ELSEWHERE))];
         // Anew, and from memory; several clients of one connection.
@@ -287,7 +288,7 @@ fn rules_let_in_by_address() {
 #[test]
 fn who_is_not_let_in_sends_no_body() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let server = guarded(combination, &site, &[]);
         let mut wire = connect(&server, ELSEWHERE);
         let fields = "Expect: 100-continue\r\nContent-Length: 5\r\n";
@@ -306,7 +307,7 @@ fn who_is_not_let_in_sends_no_body() {
 #[test]
 fn who_has_no_address_is_in_no_network() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         for (flags, client, digits) in [
             (&[][..], "192.0.2.7", 403),
             (&["--trusted-proxies", "unix"][..], "", 403),
@@ -330,7 +331,7 @@ fn who_has_no_address_is_in_no_network() {
 #[test]
 fn rules_judge_whom_a_balancer_names() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let server = guarded(combination, &site, &["--proxy-protocol", "127.0.0.1"]);
         for (source, expected) in [
             ("TCP4 192.0.2.7 198.51.100.1 1 80", 200),

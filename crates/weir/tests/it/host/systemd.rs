@@ -8,8 +8,9 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
+use crate::support::command::await_end;
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::server::{Program, Server, on_every_architecture, send};
+use crate::support::server::{Program, Server, on_mechanisms, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 
@@ -28,7 +29,7 @@ fn hears(socket: &UnixDatagram) -> String {
 #[test]
 fn a_manager_hears_of_start_reload_and_stop() {
     let site = Fixture::new();
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let place = home.path().join("notify");
         let socket = UnixDatagram::bind(&place).expect("a socket");
@@ -66,7 +67,7 @@ fn a_manager_follows_another_program() {
     words.sort_unstable();
     assert_eq!(words[1], "READY=1", "of the one that takes over: {words:?}");
     let pid = words[0].strip_prefix("MAINPID=").expect("its number").parse().expect("a number");
-    assert_eq!(child.wait().expect("the one before it ends").code(), Some(0));
+    assert_eq!(await_end(&mut child).code(), Some(0));
     assert_eq!(fetches(address), DIGITS);
     send(pid, Signal::TERM);
     assert_eq!(hears(&socket), "STOPPING=1");
@@ -106,7 +107,7 @@ fn a_socket_that_was_handed_over_is_served_and_outlives_the_server() {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("a shell");
         assert_eq!(fetches(address), DIGITS);
         send(child.id(), Signal::TERM);
-        assert_eq!(child.wait().expect("it ends").code(), Some(0));
+        assert_eq!(await_end(&mut child).code(), Some(0));
     }
 }
 

@@ -5,11 +5,13 @@ use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
 
+use harness::Need;
 use lab::Failure;
 use lab::subject::{self, Kind, NotStarted, Subject};
 use rustix::process::Signal;
 
 use super::{Bench, free_address, is_taken, runs, subject};
+use crate::support::command::await_input;
 use crate::support::server::send;
 use crate::support::{PATIENCE, await_true};
 
@@ -66,9 +68,8 @@ fn a_port_that_is_taken_is_told() {
     let address = taken.local_addr().expect("its address");
     for (name, kind) in subject::all() {
         if let Kind::Peer(peer) = kind
-            && let Err(missing) = peer.found()
+            && harness::lacks(&[Need::Program(peer.program)])
         {
-            println!("not tested: {missing}");
             continue;
         }
         let why = refused(&bench, name, address);
@@ -84,7 +85,8 @@ fn more_connections_than_there_are_descriptors_for_are_refused() {
     let bench = Bench::new(&["one-packet"]);
     for (name, kind) in subject::all() {
         let Kind::Peer(peer) = kind else { continue };
-        if peer.found().is_err() || peer.knobs.iter().all(|knob| knob.name != "connections") {
+        let has_knob = peer.knobs.iter().any(|knob| knob.name == "connections");
+        if !has_knob || harness::lacks(&[Need::Program(peer.program)]) {
             continue;
         }
         let what =
@@ -131,12 +133,17 @@ fn a_lab_that_is_killed_leaves_nobody() {
         return;
     }
     let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args(["--exact", "faults::a_lab_that_is_killed_leaves_nobody", "--nocapture"]);
+    command.args(["--exact", "lab::faults::a_lab_that_is_killed_leaves_nobody", "--nocapture"]);
     let mut lab = command.env(VICTIM, "1").stdout(Stdio::piped()).spawn().expect("it starts");
-    let lines = BufReader::new(lab.stdout.take().expect("its output")).lines();
-    let mut lines = lines.map(|line| line.expect("UTF-8"));
-    let pids = lines.find_map(|line| Some(String::from(line.strip_prefix("pids ")?)));
-    let pids: Vec<u32> = serde_json::from_str(&pids.expect("its subject's")).expect("numbers");
+    let mut output = BufReader::new(lab.stdout.take().expect("its output"));
+    let mut line = String::new();
+    while !line.starts_with("pids ") {
+        line.clear();
+        assert!(await_input(&output), "no numbers of its subject's within {PATIENCE:?}");
+        let read = output.read_line(&mut line).expect("UTF-8");
+        assert!(read > 0, "it ended before it told its subject's numbers");
+    }
+    let pids: Vec<u32> = serde_json::from_str(&line["pids ".len()..]).expect("numbers");
     assert!(pids.len() >= 3 && pids.iter().all(|pid| runs(*pid)), "{pids:?}");
     lab.kill().expect("its end");
     lab.wait().expect("its end");

@@ -9,6 +9,7 @@ use lab::results::{Results, Run};
 use lab::subject::{self, Kind};
 
 use super::runs::{BRIEF, Lab, double, ended, weir};
+use crate::support::rights;
 use crate::support::users::as_nobody;
 
 /// Wrong usage, and a machine that refuses.
@@ -113,10 +114,13 @@ fn a_peer_that_is_not_there_is_told_with_its_package() {
 #[test]
 fn who_is_not_root_is_told_of_the_loopback() {
     let lab = Lab::new();
-    if !is_root() {
+    if !rustix::process::geteuid().is_root() {
         let arguments = ["lab", "run", "capacity"];
         needs_root(weir(&arguments).args(lab.places()));
-        return is_empty(&lab);
+        is_empty(&lab);
+    }
+    if rights::lacks_users() {
+        return;
     }
     let own = |path| fs::set_permissions(path, fs::Permissions::from_mode(0o777));
     own(lab.home()).expect("its mode");
@@ -141,15 +145,10 @@ fn needs_root(command: &mut Command) {
     assert!(first.contains("--loopback"), "{}", refused.errors);
 }
 
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
 /// A disk that has room for some points, and no more: they are kept.
 #[test]
 fn a_full_disk_ends_a_run_with_a_line() {
-    if !is_root() {
-        println!("not tested: a small disk needs root");
+    if rights::lacks_namespaces(&["--mount"]) {
         return;
     }
     let lab = Lab::new();

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use lab::results::{FILE, Results};
 use lab::spec::Spec;
-use lab::testbed::{Lack, Need, lacks};
+use lab::testbed::Need;
 use rustix::process::Signal;
 
 use super::runs::{BRIEF, Ended, Lab, double, ended, weir};
@@ -328,14 +328,10 @@ fn on_hosts(lab: &Lab, how_long: &[&str]) -> Command {
     command
 }
 
-/// Whether two hosts and a quota can be had here.
+/// Whether two hosts and a quota can be had here. If not, records that the calling test is skipped.
+#[track_caller]
 fn has_hosts() -> bool {
-    const NEEDED: [Need; 5] = [Need::Root, Need::Ip, Need::Namespaces, Need::Veth, Need::Quota];
-    let lack = lacks().into_iter().find(|lack| NEEDED.contains(&lack.what));
-    if let Some(Lack { line, .. }) = &lack {
-        println!("not tested: {line}");
-    }
-    lack.is_none()
+    !super::lacks(&[Need::Root, Need::Ip, Need::Namespaces, Need::Veth, Need::Quota])
 }
 
 /// Namespaces and control groups of a lab, by its process.

@@ -6,12 +6,14 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use harness::Need;
 use lab::floors::Floor;
 use lab::subject::{self, Kind, Running};
 use lab::testbed::{Layout, Testbed};
 use lab::vitals::{Reading, Side, Watch};
 
 use super::{Bench, runs, subject};
+use crate::support::PATIENCE;
 use crate::support::wire::Wire;
 
 /// Files of 100 bytes to 1 MB, as SPECweb99 has them.
@@ -46,24 +48,25 @@ fn refusers_refuse_everybody() {
         let bench = Bench::new(&["one-packet"]);
         let (running, address) =
             bench.start(&subject(name)).unwrap_or_else(|failure| panic!("{name}: {failure}"));
-        // A queue for nobody has room for one.
-        let _fills = [knocked(address), knocked(address)];
-        let expected = match name {
-            "refuse-syn" | "refuse-queue" => "no connection",
-            "refuse-handshake" => "a connection, and nothing by it",
-            "refuse-reset" => "a connection that ends",
-            "refuse-503" => "a reply of 503",
+        // Silence has no end to wait for; for all else the test waits.
+        let (expected, patience) = match name {
+            "refuse-syn" | "refuse-queue" => ("no connection", SOON),
+            "refuse-handshake" => ("a connection, and nothing by it", SOON),
+            "refuse-reset" => ("a connection that ends", PATIENCE),
+            "refuse-503" => ("a reply of 503", PATIENCE),
             other => panic!("what does {other} do?"),
         };
-        assert_eq!(knocked(address).1, expected, "{name}");
+        let _fills = [knocked(address, patience), knocked(address, patience)];
+        assert_eq!(knocked(address, patience).1, expected, "{name}");
         running.stop();
     }
 }
 
-/// What somebody gets who asks for a file, and his connection.
-fn knocked(at: SocketAddr) -> (Option<TcpStream>, &'static str) {
-    // A SYN that is dropped is sent again after a second.
-    const SOON: Duration = Duration::from_millis(500);
+/// How long silence counts as no answer. A SYN that is dropped is sent again after a second.
+const SOON: Duration = Duration::from_millis(500);
+
+/// What a client gets that asks for a file and waits for so long, and its connection.
+fn knocked(at: SocketAddr, patience: Duration) -> (Option<TcpStream>, &'static str) {
     let mut stream = match TcpStream::connect_timeout(&at, SOON) {
         Ok(stream) => stream,
         // It was made, and ended before this client was told of it.
@@ -72,7 +75,7 @@ fn knocked(at: SocketAddr) -> (Option<TcpStream>, &'static str) {
         }
         Err(_) => return (None, "no connection"),
     };
-    stream.set_read_timeout(Some(SOON)).expect("set");
+    stream.set_read_timeout(Some(patience)).expect("set");
     let mut reply = [0; 64];
     let asked = stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     let told = match asked.and_then(|()| stream.read(&mut reply)) {
@@ -100,9 +103,8 @@ fn floors_send_large_files_whole() {
 fn peers_that_are_installed_serve() {
     for (name, kind) in subject::all() {
         let Kind::Peer(peer) = kind else { continue };
-        match peer.found() {
-            Ok(_) => check(name, &SITE),
-            Err(missing) => println!("not tested: {missing}"),
+        if !harness::lacks(&[Need::Program(peer.program)]) {
+            check(name, &SITE);
         }
     }
 }
@@ -111,8 +113,7 @@ fn peers_that_are_installed_serve() {
 fn peers_take_their_knobs() {
     for (name, kind) in subject::all() {
         let Kind::Peer(peer) = kind else { continue };
-        if let Err(missing) = peer.found() {
-            println!("not tested: {missing}");
+        if harness::lacks(&[Need::Program(peer.program)]) {
             continue;
         }
         let program = peer.found().expect("it").display().to_string();
@@ -145,18 +146,17 @@ fn a_command_of_one_s_own_serves() {
 /// Where the lab's own port is nobody else's, whoever has it here.
 #[test]
 fn subjects_start_on_a_machine_of_their_own() {
-    let layout = Layout::default();
-    let testbed = match Testbed::up(&layout) {
-        Ok(testbed) => testbed,
-        Err(why) => return println!("not tested: {why}"),
-    };
+    use lab::testbed::Need::{Ip, Namespaces, Root, Veth};
+    if super::lacks(&[Root, Ip, Namespaces, Veth]) {
+        return;
+    }
+    let testbed = Testbed::up(&Layout::default()).expect("two hosts");
     let bench = Bench::on(testbed, &["one-packet"]);
     let namespace_of = |pid| fs::read_link(format!("/proc/{pid}/ns/net")).expect("a namespace");
     for (name, kind) in subject::all() {
         if let Kind::Peer(peer) = kind
-            && let Err(missing) = peer.found()
+            && harness::lacks(&[Need::Program(peer.program)])
         {
-            println!("not tested: {missing}");
             continue;
         }
         // One for each: the kernel takes down a ring, and what it listens on, when its process has

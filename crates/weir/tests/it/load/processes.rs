@@ -2,20 +2,24 @@
 
 use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::Receiver;
 
 use rustix::process::Signal;
 
-use crate::load::runs::answering;
+use crate::load::runs::answering_ahead;
+use crate::support::command::output_of;
 use crate::support::processes::children;
 use crate::support::server::send;
 use crate::support::{PATIENCE, await_true};
 
-/// A run of two processes against somebody who answers, which has begun.
-fn begun(flags: &[&str]) -> Child {
-    let (address, asked) = answering();
+/// A run of two processes against a server that answers, and has not answered all yet: it goes on
+/// to do so when the receiver is emptied.
+fn begun(flags: &[&str]) -> (Child, Receiver<String>) {
+    let (address, asked) = answering_ahead(0);
     let url = format!("http://{address}/");
     let run = Command::new(env!("CARGO_BIN_EXE_weir"))
         .args(["load", &url, "--rate", "100", "--processes", "2", "--json", "-"])
+        .args(["--patience", "600"])
         .args(flags)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -25,9 +29,12 @@ fn begun(flags: &[&str]) -> Child {
     for _ in 0..5 {
         asked.recv_timeout(PATIENCE).expect("a request");
     }
-    // Whoever answers does so until nobody asks.
+    (run, asked)
+}
+
+/// Lets the server answer until nothing asks.
+fn go_on(asked: Receiver<String>) {
     std::thread::spawn(move || asked.into_iter().count());
-    run
 }
 
 /// To the process that was started last.
@@ -38,9 +45,10 @@ fn signal_second(run: &Child, signal: Signal) {
 
 #[test]
 fn a_run_ends_with_the_first_process_that_does() {
-    let run = begun(&["--duration", "600"]);
+    let (run, asked) = begun(&["--duration", "600"]);
     signal_second(&run, Signal::KILL);
-    let ended = run.wait_with_output().expect("it ends");
+    go_on(asked);
+    let ended = output_of(run);
     assert_eq!(ended.status.code(), Some(3));
     let errors = String::from_utf8(ended.stderr).expect("text");
     assert_eq!(errors, "weir: process 1 was killed by signal 9, without its results\n");
@@ -48,10 +56,11 @@ fn a_run_ends_with_the_first_process_that_does() {
 
 #[test]
 fn a_process_alone_ends_nothing_early() {
-    let run = begun(&["--sessions", "60"]);
+    let (run, asked) = begun(&["--sessions", "60"]);
     signal_second(&run, Signal::TERM);
     signal_second(&run, Signal::INT);
-    let ended = run.wait_with_output().expect("it ends");
+    go_on(asked);
+    let ended = output_of(run);
     let report: serde_json::Value = serde_json::from_slice(&ended.stdout).expect("JSON");
     assert_eq!(report["outcomes"], serde_json::json!({ "good": 60 }));
 }
@@ -73,7 +82,7 @@ fn who_ends_before_the_run_begins_is_named() {
     std::fs::write(&list, "/a\n").expect("a list");
     assert!(await_true(PATIENCE, || children(run.id()).len() == 2));
     signal_second(&run, Signal::KILL);
-    let ended = run.wait_with_output().expect("it ends");
+    let ended = output_of(run);
     assert_eq!(ended.status.code(), Some(3));
     let errors = String::from_utf8(ended.stderr).expect("text");
     assert_eq!(errors, "weir: process 1 was killed by signal 9, without its results\n");
@@ -93,7 +102,7 @@ fn who_cannot_begin_in_time_says_so() {
         .expect("it starts");
     let mut input = part.stdin.take().expect("its input");
     writeln!(input, "{}\n{{\"ns\": 1}}", SHARE.replace('\n', " ")).expect("it reads");
-    let ended = part.wait_with_output().expect("it ends");
+    let ended = output_of(part);
     let said = String::from_utf8(ended.stdout).expect("text");
     let (ready, failed) = said.trim_end().split_once('\n').expect("two words");
     assert_eq!(ready, r#""Ready""#);

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::load::{load, report, serve};
 use crate::support::PATIENCE;
+use crate::support::command::output_of;
 use crate::support::fixture::{Fixture, pattern, write};
 use crate::support::wire::nobody;
 
@@ -80,7 +81,7 @@ fn a_url_is_asked_for_at_every_pace() {
         (&["-r", "200", "-d", "200ms"], Some(40)),
     ];
     for (how, expected) in rows {
-        let report = report(&[&[url.as_str()], *how].concat());
+        let report = report(&[&[url.as_str(), "--patience", "600"], *how].concat());
         let outcomes = report["outcomes"].as_object().expect("outcomes");
         assert_eq!(outcomes.keys().collect::<Vec<_>>(), ["good"], "{how:?}: {outcomes:?}");
         let good = outcomes["good"].as_u64().expect("a count");
@@ -219,7 +220,8 @@ fn what_could_not_be_told_is_complained_of() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
         command.args(["load", &url, "--clients", "1", "--sessions", "2"]).args(how);
         let full = fs::File::create("/dev/full").expect("a full disk");
-        let ended = command.stdout(full).stderr(Stdio::piped()).output().expect("it ends");
+        let ended = command.stdin(Stdio::null()).stdout(full).stderr(Stdio::piped()).spawn();
+        let ended = output_of(ended.expect("it starts"));
         let errors = String::from_utf8(ended.stderr).expect("text");
         assert_eq!(ended.status.code(), Some(3), "{how:?}: {errors}");
         assert!(errors.starts_with("weir: standard output: "), "{how:?}: {errors}");
@@ -233,7 +235,7 @@ fn whoever_has_seen_enough_ends_a_run_and_gets_its_results() {
         let url = format!("http://{address}/");
         let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
         command.args(["load", &url, "--rate", "100", "--duration", "600", "--json", "-"]);
-        let mut child = command
+        let child = command
             .args(["--processes", processes])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -244,9 +246,7 @@ fn whoever_has_seen_enough_ends_a_run_and_gets_its_results() {
             asked.recv_timeout(PATIENCE).expect("a request");
         }
         kill_process(Pid::from_child(&child), Signal::INT).expect("a signal");
-        let mut text = String::new();
-        child.stdout.take().expect("output").read_to_string(&mut text).expect("text");
-        child.wait().expect("it ends");
+        let text = String::from_utf8(output_of(child).stdout).expect("text");
         let report: Value = serde_json::from_str(&text).expect("JSON");
         assert!(report["outcomes"]["good"].as_u64() >= Some(4), "{processes}: {text}");
         let measured_s = report["figures"]["measured_s"].as_f64().expect("a time");
@@ -309,9 +309,14 @@ fn secrets_stay_at_home() {
 
 /// A server that answers each connection once and tells the head of what was asked.
 pub(crate) fn answering() -> (SocketAddr, Receiver<String>) {
+    answering_ahead(10_000)
+}
+
+/// The same, and it answers only so many before their heads are taken.
+pub(crate) fn answering_ahead(most: usize) -> (SocketAddr, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
-    let (told, asked) = mpsc::channel();
+    let (told, asked) = mpsc::sync_channel(most);
     thread::spawn(move || {
         for client in listener.incoming() {
             let mut client = client.expect("a client");

@@ -1,15 +1,17 @@
 //! What a terminal shows while a run waits for replies, and how ^C ends that.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use harness::Need;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::support::command::output_of;
 use crate::support::terminal::Shown;
 
 /// Connections that are dead.
@@ -25,6 +27,9 @@ const ROWS: [(&[&str], &[&str]); 4] = [
 
 #[test]
 fn who_does_not_wait_for_replies_gets_the_results() {
+    if harness::lacks(&[Need::File("/dev/ptmx")]) {
+        return;
+    }
     for (how, seen) in ROWS {
         let url = format!("http://{}/", dying());
         let (terminal, shown) = Shown::new();
@@ -33,15 +38,13 @@ fn who_does_not_wait_for_replies_gets_the_results() {
         command.args(["load", &url, "-c", "6", "--rest", "0.01", "--patience", "600"]);
         command.args(["--json", "-"]).args(how);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(terminal);
-        let mut run = command.spawn().expect("it starts");
+        let run = command.spawn().expect("it starts");
         drop(command);
         for words in seen {
             shown.until(words, |all| all.contains(words));
             kill_process(Pid::from_child(&run), Signal::INT).expect("a signal");
         }
-        let mut text = String::new();
-        run.stdout.take().expect("output").read_to_string(&mut text).expect("text");
-        run.wait().expect("it ends");
+        let text = String::from_utf8(output_of(run).stdout).expect("text");
         let report: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(report["outcomes"]["client-timo"], DEAD, "{how:?}: {text}");
         let good = report["outcomes"]["good"].as_u64().expect("good replies");

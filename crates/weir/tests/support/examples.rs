@@ -1,0 +1,31 @@
+//! Examples of the workspace, which tests run as servers.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// An example of another crate, built in the profile of this test.
+///
+/// All examples of the workspace are built at once, as `cargo test --workspace` has built them:
+/// for one package alone Cargo would choose other features and compile its dependencies again.
+pub(crate) fn example(name: &str) -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(build_examples).join(name)
+}
+
+fn build_examples() -> PathBuf {
+    let profile_dir = Path::new(env!("CARGO_BIN_EXE_weir")).parent().expect("a directory");
+    let profile = match profile_dir.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(name) => name,
+    };
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--offline", "--workspace", "--examples", "--profile", profile])
+        .arg("--target-dir")
+        .arg(profile_dir.parent().expect("a target directory"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status()
+        .expect("cargo runs");
+    assert!(built.success(), "the examples do not build");
+    profile_dir.join("examples")
+}
