@@ -13,8 +13,8 @@ use rustix::net::{
 const BACKLOG: u32 = 4096;
 const SALT: u32 = 7;
 
-/// Some machines let only root attach a filter to a socket. If this is one, records that the calling
-/// test is skipped.
+/// Whether only root may attach a filter to a socket here. If so, records that the calling test is
+/// skipped.
 #[track_caller]
 fn lacks_filters() -> bool {
     match listener("127.0.0.1:0").admit(u16::MAX, SALT) {

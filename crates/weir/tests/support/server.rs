@@ -223,6 +223,8 @@ pub(crate) fn on_every_alone(program: Program, test: impl Fn(&Combination) + Syn
 static FREE: (Mutex<usize>, Condvar) = (Mutex::new(SERVERS_AT_ONCE_MAX), Condvar::new());
 
 fn on_all(all: &[Combination], test: impl Fn(&Combination) + Sync) -> usize {
+    // Many systems let a process begin with 1,024 descriptors, and permit more.
+    let _ = os::limits::descriptors();
     let left = Mutex::new(all.iter());
     let next = || left.lock().expect("nobody panics here").next();
     let failed = Mutex::new(Vec::new());
