@@ -78,7 +78,7 @@ fn an_observer_ends_a_run() {
         let Ended { observer, summary } = stop(change, answer, &mut Same::bursts(&[1]));
         assert_eq!(outcomes(&observer.records), vec![Good; observer.records.len()]);
         assert_eq!(observer.records.len() as u64, summary.sessions);
-        // Long before an hour has passed: nobody was waited for.
+        // Long before an hour has passed, so the run did not wait for any client.
         assert!(summary.ended - observer.stopped.unwrap() < PATIENCE, "{arrivals:?}");
         assert_eq!(summary.missed, 0);
     }
