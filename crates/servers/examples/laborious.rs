@@ -1,5 +1,5 @@
-//! `weir serve` with much to do: each head that it hears costs milliseconds of the processor.
-//! So a small machine, asked by few, is in a flood.
+//! `weir serve` with much to do: each head that it reads costs milliseconds, and a process works on
+//! one at a time. So it is in a flood when few clients ask, whatever the machine, and beside others.
 //!
 //! `cargo run -p servers --example laborious -- DIR --listen 127.0.0.1:0 ...`, flags as `weir
 //! serve`.
@@ -7,14 +7,15 @@
 mod program;
 
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use h1::{Connection, Limits, Now, Reply, Shared, Tag, Want};
-use os::{File, thread};
+use os::File;
 use servers::session::{Asked, Event, Session, Sessions, View};
 
 const LABOUR: Duration = Duration::from_millis(2);
+static PROCESSOR: Mutex<()> = Mutex::new(());
 
 fn main() -> ExitCode {
     program::serve("laborious", laborious)
@@ -34,11 +35,10 @@ impl Session for Laborious {
 
     fn tell(&mut self, event: Event<'_>, now: &Now) {
         if let Event::Bytes(_) = &event {
-            // Not by the clock on the wall: of many threads each would finish while it waits.
-            let begun = thread::cpu_time();
-            while thread::cpu_time() - begun < LABOUR {
-                std::hint::spin_loop();
-            }
+            // One at a time, as if all threads shared one processor. The work is a wait, so the
+            // machine stays free for other servers in a flood.
+            let _processor = PROCESSOR.lock().unwrap_or_else(PoisonError::into_inner);
+            std::thread::sleep(LABOUR);
         }
         self.0.tell(event, now);
     }

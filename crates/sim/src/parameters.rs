@@ -23,6 +23,7 @@ mod shipped;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 use servers::architectures::ARCHITECTURES;
@@ -89,8 +90,13 @@ impl Parameters {
     /// It cannot be read, which a test excludes.
     #[must_use]
     pub fn shipped(name: &str) -> Option<Self> {
-        let shipped = SHIPPED.iter().find(|shipped| shipped.name == name)?;
-        Some(Self::read(shipped.text, name).expect("what is shipped can be read"))
+        // Read once: a plan of the lab asks thousands of times.
+        static READ: LazyLock<Vec<(&str, Parameters)>> = LazyLock::new(|| {
+            let read = |shipped: &Shipped| Parameters::read(shipped.text, shipped.name);
+            let read = |shipped| read(shipped).expect("what is shipped can be read");
+            SHIPPED.iter().map(|shipped| (shipped.name, read(shipped))).collect()
+        });
+        READ.iter().find(|(of, _)| *of == name).map(|(_, read)| read.clone())
     }
 
     /// Reads a text; `file` is what it is called in complaints.

@@ -4,13 +4,21 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+/// The state of a socket that listens.
+const LISTEN: &str = "0A";
+
 /// The inodes of all sockets that listen where a client of `address` would arrive, as seen by
 /// process `pid`.
 pub(super) fn listeners(pid: u32, address: SocketAddr) -> io::Result<Vec<u64>> {
     let mut inodes = Vec::new();
     for table in ["tcp", "tcp6"] {
         match fs::read_to_string(format!("/proc/{pid}/net/{table}")) {
-            Ok(text) => inodes.extend(text.lines().filter_map(|line| listener(line, address))),
+            // Most of a busy machine's sockets are connections; their lines are not taken apart.
+            Ok(text) => inodes.extend(
+                text.lines()
+                    .filter(|line| line.contains(LISTEN))
+                    .filter_map(|line| listener(line, address)),
+            ),
             // A kernel without IPv6.
             Err(error) if error.kind() == io::ErrorKind::NotFound && table == "tcp6" => {}
             Err(error) => return Err(error),
@@ -21,9 +29,8 @@ pub(super) fn listeners(pid: u32, address: SocketAddr) -> io::Result<Vec<u64>> {
 
 /// Of a line of such a table (Linux, Documentation/networking/proc_net_tcp).
 fn listener(line: &str, address: SocketAddr) -> Option<u64> {
-    const LISTEN: &str = "0A";
-    let fields: Vec<&str> = line.split_whitespace().collect();
-    let [_, local, _, state, _, _, _, _, _, inode, ..] = fields.as_slice() else { return None };
+    let fields: Vec<&str> = line.split_whitespace().take(10).collect();
+    let [_, local, _, state, _, _, _, _, _, inode] = fields.as_slice() else { return None };
     let (ip, port) = local.split_once(':')?;
     let is_there = *state == LISTEN && u16::from_str_radix(port, 16).ok()? == address.port();
     let ip = ip_of(ip)?;

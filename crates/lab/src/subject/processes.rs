@@ -110,7 +110,7 @@ fn pids() -> impl Iterator<Item = u32> {
 /// See proc_pid_stat(5). The name stands in parentheses and may have any character in it.
 fn parsed(pid: u32, stat: &str) -> Option<Process> {
     let (_, after) = stat.rsplit_once(')')?;
-    let fields: Vec<&str> = after.split_whitespace().collect();
+    let fields: Vec<&str> = after.trim_start().split(' ').collect();
     // The first field after the name is the third in the manual.
     let number = |nth: usize| fields.get(nth - 3)?.parse::<u64>().ok();
     Some(Process {

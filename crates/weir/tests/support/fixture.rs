@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, UNIX_EPOCH};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -111,9 +112,12 @@ impl Fixture {
     }
 }
 
-/// Bytes without a short period, so that a part from the wrong place never looks right.
+/// Bytes without a short period, so that a part from the wrong place never looks right. At most
+/// 20 MB.
 pub(crate) fn pattern(count: usize) -> Vec<u8> {
-    (0..count as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+    let byte = |at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8;
+    static LONGEST: OnceLock<Vec<u8>> = OnceLock::new();
+    LONGEST.get_or_init(|| (0..20 << 20).map(byte).collect())[..count].to_vec()
 }
 
 pub(crate) fn write(path: &Path, content: &[u8]) {

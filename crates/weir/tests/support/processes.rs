@@ -11,11 +11,12 @@ use super::{PATIENCE, await_true};
 
 /// The processes that `parent` started, in order.
 pub(crate) fn children(parent: u32) -> Vec<u32> {
-    let mut all: Vec<u32> = fs::read_dir("/proc")
-        .expect("/proc")
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|pid| stat(*pid).is_some_and(|stat| stat.parent == parent && stat.state != 'Z'))
-        .collect();
+    let lists = threads(parent).into_iter().filter_map(|(tid, _)| {
+        fs::read_to_string(format!("/proc/{parent}/task/{tid}/children")).ok()
+    });
+    let lists: Vec<String> = lists.collect();
+    let pids = lists.iter().flat_map(|list| list.split(' ')).filter_map(|pid| pid.parse().ok());
+    let mut all: Vec<u32> = pids.filter(|pid| is_there(*pid)).collect();
     all.sort_unstable();
     all
 }
@@ -159,43 +160,43 @@ pub(crate) fn eventfds(pid: u32) -> HashSet<u64> {
 /// The inode number of the server's end of a connection over IPv4, while it exists.
 pub(crate) fn server_end(server: SocketAddr, client_port: u16) -> Option<u64> {
     let ends = [server.port(), client_port];
-    tcp_sockets().into_iter().find_map(|(ports, inode)| (ports == ends).then_some(inode))
+    tcp_sockets(server.port())
+        .into_iter()
+        .find_map(|(ports, inode)| (ports == ends).then_some(inode))
 }
 
 /// The inode numbers of the sockets that listen on a port over IPv4.
 pub(crate) fn listeners(at: SocketAddr) -> HashSet<u64> {
     let ends = [at.port(), 0];
-    tcp_sockets().into_iter().filter(|(ports, _)| *ports == ends).map(|(_, inode)| inode).collect()
+    let sockets = tcp_sockets(at.port()).into_iter();
+    sockets.filter(|(ports, _)| *ports == ends).map(|(_, inode)| inode).collect()
 }
 
-/// Of each socket over IPv4 its port, its peer's (0: it listens), and its inode number.
-fn tcp_sockets() -> Vec<([u16; 2], u64)> {
+/// Of each socket over IPv4 with this port at either end its own port, its peer's (0: it listens),
+/// and its inode number.
+fn tcp_sockets(port: u16) -> Vec<([u16; 2], u64)> {
     let table = fs::read_to_string("/proc/net/tcp").expect("/proc/net/tcp");
+    let ends_there = format!(":{port:04X} ");
     let port = |column: &str| u16::from_str_radix(column.split_once(':')?.1, 16).ok();
     let socket = |line: &str| {
         let columns: Vec<&str> = line.split_whitespace().collect();
         let ports = [port(columns.get(1)?)?, port(columns.get(2)?)?];
         Some((ports, columns.get(9)?.parse().ok()?))
     };
-    table.lines().skip(1).filter_map(socket).collect()
+    table.lines().filter(|line| line.contains(&ends_there)).filter_map(socket).collect()
 }
 
 struct Stat {
     state: char,
-    parent: u32,
     ticks: u64,
 }
 
 /// See proc_pid_stat(5); the name in parentheses may hold anything.
 fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let columns: Vec<&str> = text[text.rfind(')')? + 1..].split_whitespace().collect();
+    let columns: Vec<&str> = text[text.rfind(')')? + 1..].trim_start().split(' ').collect();
     let number = |at: usize| columns.get(at)?.parse::<u64>().ok();
-    Some(Stat {
-        state: state(&text)?,
-        parent: u32::try_from(number(1)?).ok()?,
-        ticks: number(11)? + number(12)?,
-    })
+    Some(Stat { state: state(&text)?, ticks: number(11)? + number(12)? })
 }
 
 fn state(stat: &str) -> Option<char> {
