@@ -1,5 +1,5 @@
 //! `weir serve` with much to do: each head that it reads costs milliseconds, and a process works on
-//! one at a time. So it is in a flood when few clients ask, whatever the machine, and beside others.
+//! one at a time. So few clients are a flood, on any machine, and several servers can be in one.
 //!
 //! `cargo run -p servers --example laborious -- DIR --listen 127.0.0.1:0 ...`, flags as `weir
 //! serve`.

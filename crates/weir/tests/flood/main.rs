@@ -1,6 +1,6 @@
 //! In a flood: some are admitted and the others refused, whoever decides may fail, and afterwards
-//! all are admitted again. This is a program of its own, because the clients of a flood take most of a
-//! small machine, and other tests would be late beside them.
+//! all are admitted again. This is a program of its own, because the clients of a flood take most
+//! of a small machine, and other tests would be late beside them.
 #![forbid(unsafe_code)]
 
 mod gate;

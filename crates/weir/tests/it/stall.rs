@@ -336,8 +336,8 @@ fn what_a_disk_has_held_up_is_told() {
     if lacks_slow_files() {
         return;
     }
-    const HELD: Duration = Duration::from_millis(1200);
-    on_mechanisms_alone(Program::Weir, |combination| {
+    let check = |combination: &Combination, scale: u32| {
+        let held = Duration::from_millis(1200) * scale;
         // Who waits for whom cannot be told of a thread that sends from a file.
         let names = if combination.row["holder"] != "loop" {
             &["small.txt"][..]
@@ -352,11 +352,11 @@ fn what_a_disk_has_held_up_is_told() {
             let mut wire = server.connect();
             wire.get(&format!("/slow/{name}"), "Connection: close\r\n").expect("sent");
             slow.await_read(name);
-            std::thread::sleep(HELD);
+            std::thread::sleep(held);
             slow.release();
             let (head, body) = wire.reply(false).expect("the slow file, in the end");
             assert!(head.status == 200 && body == content(name), "{combination}: {name}");
-            let least = HELD.as_secs_f64() / 2.0;
+            let least = held.as_secs_f64() / 2.0;
             if combination.row["stalls"] == "nobody" {
                 let begun = Instant::now();
                 while begun.elapsed() < SEVERAL_AGES {
@@ -378,6 +378,9 @@ fn what_a_disk_has_held_up_is_told() {
             }
             server.stop();
         }
+    };
+    on_mechanisms_alone(Program::Weir, |combination| {
+        at_some_scale(|scale| check(combination, scale));
     });
 }
 
