@@ -4,12 +4,15 @@
 use std::path::Path;
 
 fn main() {
-    // TARGET/PROFILE/build/lab-HASH/out
+    // TARGET/PROFILE/build/...
     let out = std::env::var("OUT_DIR").expect("Cargo sets it");
-    let directory = Path::new(&out).ancestors().nth(3).and_then(Path::file_name);
-    let profile = match directory.and_then(|name| name.to_str()) {
-        Some("debug") | None => "dev",
-        Some(name) => name,
+    let is_build = |directory: &&Path| directory.file_name().is_some_and(|name| name == "build");
+    let build = Path::new(&out).ancestors().find(is_build);
+    let directory = build.and_then(Path::parent).and_then(Path::file_name);
+    let directory = directory.and_then(|name| name.to_str());
+    let profile = match directory.expect("a directory of the profile") {
+        "debug" => "dev",
+        name => name,
     };
     println!("cargo:rustc-env=BUILD_PROFILE={profile}");
     println!("cargo:rerun-if-changed=build.rs");

@@ -17,17 +17,22 @@ pub(crate) const CHOSEN: &str = "WEIR_TEST_ALONE";
 const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Runs the tests that the command line picks, each in a child process, and prints what libtest
-/// prints. The first argument that is no flag picks the tests whose names contain it.
+/// prints. As with libtest, an argument picks the tests whose names contain it, and `--list` only
+/// lists them. Other flags of libtest are of no use here and are left out with their values.
 pub fn run_alone(tests: &[Test]) -> ExitCode {
     if let Some(chosen) = std::env::var_os(CHOSEN) {
         let (_, test) = tests.iter().find(|(name, _)| *name == chosen).expect("a test's name");
         test();
         return ExitCode::SUCCESS;
     }
-    let mut arguments = std::env::args().skip(1);
-    let wanted = arguments.find(|argument| !argument.starts_with('-')).unwrap_or_default();
-    let (picked, left): (Vec<_>, Vec<_>) =
-        tests.iter().map(|(name, _)| *name).partition(|name| name.contains(&wanted));
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--list") {
+        tests.iter().for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    let wanted = filters(&arguments);
+    let is_picked = |name: &&str| wanted.is_empty() || wanted.iter().any(|of| name.contains(of));
+    let (picked, left): (Vec<_>, Vec<_>) = tests.iter().map(|(name, _)| *name).partition(is_picked);
     println!("\nrunning {} tests", picked.len());
     let started = Instant::now();
     let failures = run_all(&picked);
@@ -44,6 +49,14 @@ pub fn run_alone(tests: &[Test]) -> ExitCode {
         started.elapsed().as_secs_f64()
     );
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(101) }
+}
+
+/// The arguments that are neither flags nor values of flags.
+fn filters(arguments: &[String]) -> Vec<&str> {
+    const WITH_VALUE: [&str; 5] = ["--test-threads", "--skip", "--color", "--format", "--logfile"];
+    let is_value = |at: usize| at > 0 && WITH_VALUE.contains(&arguments[at - 1].as_str());
+    let is_filter = |at: &usize| !arguments[*at].starts_with('-') && !is_value(*at);
+    (0..arguments.len()).filter(is_filter).map(|at| arguments[at].as_str()).collect()
 }
 
 /// The tests that failed, with what each has printed.
@@ -109,4 +122,24 @@ fn await_end(child: &mut Child) -> io::Result<Option<ExitStatus>> {
     child.kill()?;
     child.wait()?;
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_no_flags_and_no_values_of_flags() {
+        let rows: [(&[&str], &[&str]); 5] = [
+            (&[], &[]),
+            (&["--test-threads", "1"], &[]),
+            (&["--test-threads=1", "send"], &["send"]),
+            (&["--skip", "send", "--nocapture"], &[]),
+            (&["send", "accept"], &["send", "accept"]),
+        ];
+        for (arguments, expected) in rows {
+            let arguments: Vec<String> = arguments.iter().map(|&text| text.into()).collect();
+            assert_eq!(filters(&arguments), expected, "{arguments:?}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 
@@ -31,10 +31,11 @@ pub fn skip(why: impl Display) {
     write(&why.to_string(), &[]);
 }
 
-/// All skips that tests of this build have recorded, and removes the record.
+/// All skips that tests of this build have recorded since the last call. The record stays beside
+/// itself, with the extension `told`, until the next call.
 ///
 /// # Errors
-/// If the record cannot be read or removed.
+/// If the record cannot be read or moved.
 pub fn recorded() -> io::Result<Vec<Skip>> {
     take(&directory())
 }
@@ -51,7 +52,11 @@ fn take(directory: &Path) -> io::Result<Vec<Skip>> {
         let (why, test) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
         all.push(Skip { why, test, packages: lines.collect() });
     }
-    fs::remove_dir_all(directory)?;
+    let told = directory.with_extension("told");
+    if told.exists() {
+        fs::remove_dir_all(&told)?;
+    }
+    fs::rename(directory, told)?;
     all.sort();
     Ok(all)
 }
@@ -61,7 +66,8 @@ fn take(directory: &Path) -> io::Result<Vec<Skip>> {
 pub(crate) fn write(why: &str, packages: &[&str]) {
     let file = Location::caller().file();
     let test = format!("{file} {}", name_of_test());
-    println!("skipped: {why}");
+    // `println` would be hidden, because a test that is skipped passes.
+    let _ = io::stdout().write_all(format!("skipped: {why}: {test}\n").as_bytes());
     assert!(
         std::env::var_os(SKIPS).is_none_or(|skips| skips != "none"),
         "{test} was skipped, which {SKIPS}=none forbids: {why}"
@@ -111,5 +117,6 @@ mod tests {
         ];
         assert_eq!(take(&directory).unwrap(), expected);
         assert_eq!(take(&directory).unwrap(), []);
+        fs::remove_dir_all(directory.with_extension("told")).unwrap();
     }
 }

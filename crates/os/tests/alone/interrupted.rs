@@ -18,6 +18,7 @@ static HANDLED: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn with_handler(test: fn()) {
     handle_signals();
     test();
+    assert!(HANDLED.load(Ordering::Relaxed) > 0, "nothing was interrupted");
 }
 
 /// By a handler that does not ask the kernel to make interrupted calls again.

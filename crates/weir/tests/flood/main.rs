@@ -35,9 +35,9 @@ const THREADS: &[&str] = &["--threads", "4"];
 const PROCESSES: &[&str] = &["--processes", "2"];
 
 /// More than can be answered where each takes milliseconds.
-const RATE: &str = "1500";
+const RATE: &str = "600";
 /// So of two workers, or though half of those who knock are refused.
-const RATE_TWICE: &str = "3000";
+const RATE_TWICE: &str = "1200";
 
 /// Clients who come, whether they are answered or not, until it is dropped.
 struct Crowd(Child);
@@ -63,8 +63,8 @@ impl Drop for Crowd {
     }
 }
 
-/// Floods that are made at the same time. Each of their clients asks 1,500 times in a second, so
-/// more of them would keep a small machine from knocking in time.
+/// Floods that are made at the same time. Each crowd asks hundreds of times in a second, so more of
+/// them would keep a small machine from asking in time.
 const SERVERS_AT_ONCE_MAX: usize = 6;
 
 fn on_each(test: impl Fn(&Combination) + Sync) {

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::fixture::Fixture;
-use crate::support::processes::{stop, workers_of};
+use crate::support::processes::{is_there, stop, workers_of};
 use crate::support::server::{Combination, Server, send};
 use crate::support::{PATIENCE, await_some, await_true};
 use crate::{
@@ -118,9 +118,9 @@ fn await_renewed(combination: &Combination, admin: SocketAddr) {
 
 #[test]
 fn when_one_of_two_dies_the_flood_goes_on_being_known() {
-    let die = |server: &Server, worker: u32| {
+    let die = |_: &Server, worker: u32| {
         send(worker, Signal::KILL);
-        let is_gone = || !workers_of(server.pid()).contains(&worker);
+        let is_gone = || !is_there(worker);
         assert!(await_true(PATIENCE, is_gone), "not dead");
     };
     check_the_other_takes_over(die, |server, _| drop(two_workers(server)));

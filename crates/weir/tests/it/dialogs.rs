@@ -1,7 +1,7 @@
 //! The table of HTTP dialogs: what a client sends, byte for byte, and what it must hear. Every row
-//! runs over real sockets on every architecture and poller that the binary lists, then once more on
-//! a transport that re-codes every byte, so that no part of a file can be sent directly, and once
-//! without anything that is saved on a reply.
+//! runs over real sockets on every architecture and poller that the binary lists, then, by one
+//! architecture for each mechanism, on a transport that re-codes every byte, so that no part of a
+//! file can be sent directly, and without anything that is saved on a reply.
 //!
 //! Rows stand in the files beside this one, by topic. "9112" and "9110" are the numbers of RFCs.
 

@@ -1,6 +1,7 @@
 //! What goes wrong in operation: workers that die, signals, files that change while they are sent,
-//! descriptors that run out, clients that are slow, operators who mistype. Every test runs on every
-//! architecture that the binary lists; with every poller on those whose loops others share.
+//! descriptors that run out, clients that are slow, operators who mistype. A test runs on one
+//! architecture for each mechanism and on two more, or, where the architectures differ in what it is
+//! about, on each of them (`support/chosen.rs`).
 
 mod closing;
 mod descriptors;

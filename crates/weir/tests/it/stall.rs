@@ -406,7 +406,6 @@ fn what_the_disk_fails_to_give_is_not_passed_off_as_sent() {
     });
 }
 
-/// Also where a session has a file's bytes pass through memory.
 /// Runs `test` on every architecture and poller, with a plain and with a re-coding transport.
 fn on_every_program(test: impl Fn(&Combination) + Sync) {
     for program in [Program::Weir, Program::Recoded] {

@@ -16,7 +16,8 @@ const TESTS: &str = "WEIR_TESTS";
 const SEED: &str = "WEIR_TESTS_SEED";
 const DRAWN: usize = 2;
 
-/// One of `all` for each mechanism, and some that are drawn. Says once which they are.
+/// Returns one of `all` for each mechanism, and `DRAWN` more, and prints once which they are. Only
+/// combinations with the usual poller are drawn: another poller is no other architecture.
 pub(crate) fn chosen(
     mut all: Vec<Combination>,
     mechanism: impl Fn(&Combination) -> String,
@@ -24,11 +25,12 @@ pub(crate) fn chosen(
     if std::env::var_os(TESTS).is_some_and(|tests| tests == "full") {
         return all;
     }
-    // The sort is stable: the usual poller comes first, then the order of the registry.
+    // The usual poller comes first, then the order of the registry, as the sort is stable.
     all.sort_by_key(|combination| !combination.has_usual_poller());
     let mut known = BTreeSet::new();
     let is_new = |combination: &Combination| known.insert(mechanism(combination));
     let (mut chosen, mut rest): (Vec<_>, Vec<_>) = all.into_iter().partition(is_new);
+    rest.retain(Combination::has_usual_poller);
     rest.sort_by_cached_key(|combination| {
         let mut hasher = DefaultHasher::new();
         (seed(), combination.to_string()).hash(&mut hasher);
@@ -54,7 +56,7 @@ fn seed() -> &'static str {
     })
 }
 
-/// Not by `println`, because libtest shows that of failed tests alone.
+/// Writes to stdout directly, because libtest hides what a passing test prints.
 fn tell(chosen: &[Combination], drawn: &[Combination]) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let names =

@@ -20,6 +20,7 @@ pub(crate) mod users;
 pub(crate) mod wire;
 
 use std::fs;
+use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -58,6 +59,11 @@ pub(crate) fn at_some_scale(test: impl Fn(u32)) {
     let passes = |scale| catch_unwind(AssertUnwindSafe(|| test(scale))).is_ok();
     if !shorter.into_iter().any(passes) {
         test(longest);
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or_default();
+        // `println` would be hidden, because the test has passed.
+        let line = format!("{name} passed only with times {longest} as long\n");
+        let _ = io::stdout().write_all(line.as_bytes());
     }
 }
 

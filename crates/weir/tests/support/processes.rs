@@ -15,6 +15,8 @@ pub(crate) fn children(parent: u32) -> Vec<u32> {
         fs::read_to_string(format!("/proc/{parent}/task/{tid}/children")).ok()
     });
     let lists: Vec<String> = lists.collect();
+    let is_told = !lists.is_empty() || !is_there(parent);
+    assert!(is_told, "the kernel has no CONFIG_PROC_CHILDREN");
     let pids = lists.iter().flat_map(|list| list.split(' ')).filter_map(|pid| pid.parse().ok());
     let mut all: Vec<u32> = pids.filter(|pid| is_there(*pid)).collect();
     all.sort_unstable();

@@ -5,7 +5,7 @@ use rustix::process::Signal;
 
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
-use crate::support::processes::{descriptors, resident_kb, stands_still, workers_of};
+use crate::support::processes::{descriptors, is_there, resident_kb, stands_still, workers_of};
 use crate::support::server::{Combination, Program, Server, on_every, on_mechanisms, send};
 use crate::support::{PATIENCE, await_some, await_true};
 
@@ -40,7 +40,7 @@ fn kill_next(combination: &Combination, server: &Server) {
     let worker = await_some(PATIENCE, stopped);
     let worker = worker.unwrap_or_else(|| panic!("{combination}: nobody stands still"));
     send(worker, Signal::KILL);
-    let is_gone = await_true(PATIENCE, || !workers_of(server.pid()).contains(&worker));
+    let is_gone = await_true(PATIENCE, || !is_there(worker));
     assert!(is_gone, "{combination}: not dead");
 }
 
@@ -83,7 +83,7 @@ fn a_hundred_kills_under_load_leave_nothing_behind() {
             let worker = workers[nth % workers.len()];
             let before = load.answered();
             send(worker, Signal::KILL);
-            let is_gone = await_true(PATIENCE, || !workers_of(server.pid()).contains(&worker));
+            let is_gone = await_true(PATIENCE, || !is_there(worker));
             assert!(is_gone, "{combination}: not dead");
             let goes_on = await_true(PATIENCE, || load.answered() > before);
             assert!(goes_on, "{combination}: after kill {nth} nobody is answered");

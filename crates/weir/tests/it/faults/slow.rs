@@ -9,7 +9,7 @@ use crate::support::in_flight::site_with_a_huge_file;
 use crate::support::processes::{server_end, sockets, stop, workers_of};
 use crate::support::server::{Combination, Program, on_every, on_mechanisms, send};
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, at_some_scale, await_true};
+use crate::support::{PATIENCE, at_some_scale, await_some, await_true};
 
 #[test]
 fn a_head_that_is_trickled_is_cut_off_in_total_and_told_so() {
@@ -93,7 +93,8 @@ fn the_same_clients_are_as_many_timeouts_everywhere() {
             let server = combination.start(&site.root(), flags);
             // The request is there before the server sees the connection, however slow the client
             // is.
-            let workers = workers_of(server.pid());
+            let workers = || Some(workers_of(server.pid())).filter(|all| !all.is_empty());
+            let workers = await_some(PATIENCE, workers).expect("a worker");
             workers.iter().for_each(|worker| stop(*worker));
             let mut wire = server.connect();
             wire.send(request.as_bytes()).expect("sent");
@@ -134,7 +135,8 @@ fn a_client_that_does_not_read_is_cut_off() {
         let cut = await_true(PATIENCE, || !held());
         assert!(cut, "{combination}: a client that reads nothing is waited for");
         assert!(server.fetch("/digits.txt").is_ok(), "{combination}");
-        server.stop();
+        let said = server.stop();
+        assert!(said.contains(" 1 timeouts"), "{combination}: {said}");
     });
 }
 

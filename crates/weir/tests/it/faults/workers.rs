@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
-use crate::support::processes::{descriptors, eventfds, listeners, stop, workers_of};
+use crate::support::processes::{descriptors, eventfds, is_there, listeners, stop, workers_of};
 use crate::support::server::{
     Combination, Program, Server, on_every, on_mechanisms, on_mechanisms_alone, send,
 };
@@ -57,7 +57,7 @@ fn a_worker_killed_under_load_costs_only_its_own_connections() {
         let broken = Counts::of(&counts.broken) + Counts::of(&counts.unanswered);
         assert!(broken <= clients, "{combination}: {counts:?}, more than one loss for a client");
         assert_eq!(Counts::of(&counts.refused), 0, "{combination}: a connection was refused");
-        assert!(!workers_of(server.pid()).contains(&killed));
+        assert!(!is_there(killed));
         server.stop();
     });
 }
@@ -111,7 +111,7 @@ fn a_worker_that_dies_again_and_again_is_started_again() {
             let other = || workers_of(server.pid()).into_iter().find(|pid| *pid != before);
             before = await_some(PATIENCE, other).expect("a worker");
             send(before, Signal::KILL);
-            let gone = await_true(PATIENCE, || !workers_of(server.pid()).contains(&before));
+            let gone = await_true(PATIENCE, || !is_there(before));
             assert!(gone, "{combination}: not dead");
         }
         assert!(server.fetch("/digits.txt").is_ok(), "{combination}: not served again");
