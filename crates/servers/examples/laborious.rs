@@ -14,7 +14,7 @@ use h1::{Connection, Limits, Now, Reply, Shared, Tag, Want};
 use os::File;
 use servers::session::{Asked, Event, Session, Sessions, View};
 
-const LABOUR: Duration = Duration::from_millis(5);
+const LABOUR: Duration = Duration::from_millis(2);
 static PROCESSOR: Mutex<()> = Mutex::new(());
 
 fn main() -> ExitCode {

@@ -8,7 +8,7 @@ use crate::support::in_flight::half_a_body;
 use crate::support::server::{Combination, Server};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
-use crate::{Crowd, admission, await_flood, check_calm, flags, knock, on_each, queue};
+use crate::{Crowd, FLAGS, admission, await_flood, check_calm, knock, on_each, queue};
 
 const PLACES: usize = 8;
 
@@ -29,7 +29,7 @@ const FULL: &[&str] = &[
 ];
 
 fn start(combination: &Combination, site: &Fixture) -> Server {
-    combination.start(&site.root(), &[&flags(combination)[..], FULL].concat())
+    combination.start(&site.root(), &[FLAGS, FULL].concat())
 }
 
 #[test]

@@ -35,9 +35,9 @@ const THREADS: &[&str] = &["--threads", "4"];
 const PROCESSES: &[&str] = &["--processes", "2"];
 
 /// More than can be answered where each takes milliseconds.
-const RATE: &str = "600";
+const RATE: &str = "1500";
 /// So of two workers, or though half of those who knock are refused.
-const RATE_TWICE: &str = "1200";
+const RATE_TWICE: &str = "3000";
 
 /// Clients who come, whether they are answered or not, until it is dropped.
 struct Crowd(Child);

@@ -18,7 +18,8 @@ fn client(program: &str, arguments: &[&str]) -> String {
     output
 }
 
-/// Runs `test` with one architecture for each mechanism, on the site made for tests, if the client is installed.
+/// Runs `test` with one architecture for each mechanism, on the site made for tests, if the client
+/// is installed.
 #[track_caller]
 fn with_each(program: &'static str, test: impl Fn(&str, &Fixture, &Server, &Path) + Sync) {
     if harness::lacks(&[Need::Program(program)]) {

@@ -1,7 +1,7 @@
 //! What goes wrong in operation: workers that die, signals, files that change while they are sent,
 //! descriptors that run out, clients that are slow, operators who mistype. A test runs on one
-//! architecture for each mechanism and on two more, or, where the architectures differ in what it is
-//! about, on each of them (`support/chosen.rs`).
+//! architecture for each mechanism and on two more, or on each of them where they differ in what it
+//! is about (`support/chosen.rs`).
 
 mod closing;
 mod descriptors;
