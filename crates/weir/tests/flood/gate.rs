@@ -8,12 +8,9 @@ use crate::support::in_flight::half_a_body;
 use crate::support::server::{Combination, Server};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
-use crate::{Crowd, admission, await_flood, check_calm, flags, knock, on_each, queue};
+use crate::{Crowd, FLAGS, admission, await_flood, check_calm, knock, on_each, queue};
 
-/// How many connections a server of `start` has at most: each process of `flags` has one.
-fn places(combination: &Combination) -> usize {
-    if combination.row["holder"] == "process" { 2 } else { 8 }
-}
+const PLACES: usize = 8;
 
 /// Nobody goes for another, or because he is slow.
 const FULL: &[&str] = &[
@@ -32,7 +29,7 @@ const FULL: &[&str] = &[
 ];
 
 fn start(combination: &Combination, site: &Fixture) -> Server {
-    combination.start(&site.root(), &[&flags(combination)[..], FULL].concat())
+    combination.start(&site.root(), &[FLAGS, FULL].concat())
 }
 
 #[test]
@@ -43,7 +40,7 @@ fn who_comes_while_nobody_can_be_taken_is_not_refused_for_good() {
         for stays in [true, false] {
             let mut server = start(combination, &site);
             let admin = server.await_admin();
-            let held: Vec<Wire> = (0..places(combination)).map(|_| half_a_body(&server)).collect();
+            let held: Vec<Wire> = (0..PLACES).map(|_| half_a_body(&server)).collect();
             let mut crowd = Some(Crowd::new(server.address));
             let waits = || queue(admin, server.address)["length"].as_u64() > Some(0);
             assert!(await_true(PATIENCE, waits), "{combination}: nobody waits");
@@ -75,7 +72,7 @@ fn where_all_places_are_taken_in_a_flood_nobody_is_refused_for_good() {
         await_flood(combination, admin);
         let mut silent: Vec<OwnedFd> = Vec::new();
         let is_lifted = || {
-            if silent.len() < 50 * places(combination) {
+            if silent.len() < 50 * PLACES {
                 silent.push(knock(server.address));
             }
             admission(admin)["lifted"].as_u64() > Some(0)

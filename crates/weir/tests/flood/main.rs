@@ -1,6 +1,6 @@
 //! In a flood: some are admitted and the others refused, whoever decides may fail, and afterwards
-//! all are admitted again. This is a program of its own, because the clients of a flood take most
-//! of a small machine, and other tests would be late beside them.
+//! all are admitted again. This is a program of its own, because a flood takes the whole of a small
+//! machine, and other tests would be late beside it.
 #![forbid(unsafe_code)]
 
 mod gate;
@@ -30,9 +30,8 @@ use support::{PATIENCE, await_some, await_true};
 
 /// Not where the site is: what is handed to the next program is told apart by what was said.
 const FLAGS: &[&str] = &["--admin", "127.0.0.2:0"];
-/// Threads, and processes of one connection each, are few enough to be all busy.
+/// Threads are few enough to be all busy.
 const THREADS: &[&str] = &["--threads", "4"];
-const PROCESSES: &[&str] = &["--processes", "2"];
 
 /// More than can be answered where each takes milliseconds.
 const RATE: &str = "1500";
@@ -63,21 +62,17 @@ impl Drop for Crowd {
     }
 }
 
-/// Floods that are made at the same time. Each crowd asks hundreds of times in a second, so more of
-/// them would keep a small machine from asking in time.
-const SERVERS_AT_ONCE_MAX: usize = 6;
+/// Floods that are made at the same time: each wants more than a small machine has, and two more
+/// only make the others later.
+const SERVERS_AT_ONCE_MAX: usize = 3;
 
 fn on_each(test: impl Fn(&Combination) + Sync) {
     on_mechanisms_alone(Program::Laborious, test);
 }
 
 fn flags(combination: &Combination) -> Vec<&'static str> {
-    let few = match combination.row["holder"].as_str() {
-        Some("thread") => THREADS,
-        Some("process") => PROCESSES,
-        _ => &[],
-    };
-    [FLAGS, few].concat()
+    let threads = if combination.row["holder"] == "thread" { THREADS } else { &[] };
+    [FLAGS, threads].concat()
 }
 
 /// What is told of a listening socket.

@@ -1,7 +1,7 @@
 //! Starting the server as its operator would, and stopping it again.
 
 use std::fmt;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -449,18 +449,9 @@ impl Server {
 
     /// What it said and nobody has read, when it has ended.
     pub(crate) fn last_words(&mut self) -> String {
-        let mut said = Vec::new();
-        loop {
-            // Who outlives the server, and should not, holds the other end of the pipe.
-            assert!(await_input(&self.stdout), "{PATIENCE:?} after its end some of it is left");
-            let came = self.stdout.fill_buf().expect("its output");
-            if came.is_empty() {
-                return String::from_utf8(said).expect("its output in UTF-8");
-            }
-            said.extend_from_slice(came);
-            let count = came.len();
-            self.stdout.consume(count);
-        }
+        let mut said = String::new();
+        self.stdout.read_to_string(&mut said).expect("its output in UTF-8");
+        said
     }
 }
 
