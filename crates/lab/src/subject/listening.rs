@@ -13,7 +13,7 @@ pub(super) fn listeners(pid: u32, address: SocketAddr) -> io::Result<Vec<u64>> {
     let mut inodes = Vec::new();
     for table in ["tcp", "tcp6"] {
         match fs::read_to_string(format!("/proc/{pid}/net/{table}")) {
-            // Most of a busy machine's sockets are connections; their lines are not taken apart.
+            // On a busy machine most lines are connections; splitting them all takes too long.
             Ok(text) => inodes.extend(
                 text.lines()
                     .filter(|line| line.contains(LISTEN))

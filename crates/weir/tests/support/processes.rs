@@ -174,8 +174,8 @@ pub(crate) fn listeners(at: SocketAddr) -> HashSet<u64> {
     sockets.filter(|(ports, _)| *ports == ends).map(|(_, inode)| inode).collect()
 }
 
-/// Of each socket over IPv4 with this port at either end its own port, its peer's (0: it listens),
-/// and its inode number.
+/// Returns own port, peer port (0 if the socket listens) and inode number of each IPv4 socket that
+/// uses `port` at either end.
 fn tcp_sockets(port: u16) -> Vec<([u16; 2], u64)> {
     let table = fs::read_to_string("/proc/net/tcp").expect("/proc/net/tcp");
     let ends_there = format!(":{port:04X} ");
