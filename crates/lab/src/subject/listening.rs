@@ -1,7 +1,7 @@
 //! Who listens on a port, in the network namespace of a process, from its /proc/PID/net.
 
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// The state of a socket that listens.
@@ -12,13 +12,17 @@ const LISTEN: &str = "0A";
 pub(super) fn listeners(pid: u32, address: SocketAddr) -> io::Result<Vec<u64>> {
     let mut inodes = Vec::new();
     for table in ["tcp", "tcp6"] {
-        match fs::read_to_string(format!("/proc/{pid}/net/{table}")) {
-            // On a busy machine most lines are connections; splitting them all takes too long.
-            Ok(text) => inodes.extend(
-                text.lines()
-                    .filter(|line| line.contains(LISTEN))
-                    .filter_map(|line| listener(line, address)),
-            ),
+        match File::open(format!("/proc/{pid}/net/{table}")) {
+            Ok(table) => {
+                // The kernel lists who listens before all others, of whom there may be many.
+                for line in BufReader::new(table).lines().skip(1) {
+                    match listener(&line?) {
+                        Some(socket) if socket.serves(address) => inodes.push(socket.inode),
+                        Some(_) => {}
+                        None => break,
+                    }
+                }
+            }
             // A kernel without IPv6.
             Err(error) if error.kind() == io::ErrorKind::NotFound && table == "tcp6" => {}
             Err(error) => return Err(error),
@@ -27,16 +31,29 @@ pub(super) fn listeners(pid: u32, address: SocketAddr) -> io::Result<Vec<u64>> {
     Ok(inodes)
 }
 
-/// Of a line of such a table (Linux, Documentation/networking/proc_net_tcp).
-fn listener(line: &str, address: SocketAddr) -> Option<u64> {
+/// A socket that listens.
+#[derive(Debug, PartialEq)]
+struct Listener {
+    at: SocketAddr,
+    inode: u64,
+}
+
+impl Listener {
+    fn serves(&self, client: SocketAddr) -> bool {
+        let is_any = self.at.ip().is_unspecified() || client.ip().is_unspecified();
+        let is_same = self.at.ip().to_canonical() == client.ip().to_canonical();
+        self.at.port() == client.port() && (is_any || is_same)
+    }
+}
+
+/// Of a line of such a table (Linux, Documentation/networking/proc_net_tcp); none if the socket
+/// does not listen.
+fn listener(line: &str) -> Option<Listener> {
     let fields: Vec<&str> = line.split_whitespace().take(10).collect();
-    let [_, local, _, state, _, _, _, _, _, inode] = fields.as_slice() else { return None };
+    let [_, local, _, LISTEN, _, _, _, _, _, inode] = fields.as_slice() else { return None };
     let (ip, port) = local.split_once(':')?;
-    let is_there = *state == LISTEN && u16::from_str_radix(port, 16).ok()? == address.port();
-    let ip = ip_of(ip)?;
-    let is_meant = ip.is_unspecified() || address.ip().is_unspecified();
-    let is_meant = is_meant || ip.to_canonical() == address.ip().to_canonical();
-    (is_there && is_meant).then(|| inode.parse().ok())?
+    let at = SocketAddr::new(ip_of(ip)?, u16::from_str_radix(port, 16).ok()?);
+    Some(Listener { at, inode: inode.parse().ok()? })
 }
 
 /// Words of 32 bits in hexadecimal, each as the machine stores it.
@@ -67,7 +84,6 @@ mod tests {
         let any6 = v4.replace("0100007F", &"0".repeat(32));
         let mapped = v4.replace("0100007F", "0000000000000000FFFF00000100007F");
         let loopback6 = v4.replace("0100007F", "00000000000000000000000001000000");
-        let connected = v4.replace(" 0A ", " 01 ");
         let rows = [
             (v4, "127.0.0.1:8080", true),
             (v4, "127.0.0.1:8081", false),
@@ -78,13 +94,15 @@ mod tests {
             (&mapped, "127.0.0.1:8080", true),
             (&loopback6, "[::1]:8080", true),
             (&loopback6, "127.0.0.1:8080", false),
-            (&connected, "127.0.0.1:8080", false),
-            ("  sl  local_address rem_address   st", "127.0.0.1:8080", false),
-            ("", "127.0.0.1:8080", false),
         ];
         for (line, address, expected) in rows {
-            let found = listener(line, address.parse().unwrap());
-            assert_eq!(found, expected.then_some(4711), "{address} in {line}");
+            let found = listener(line).unwrap();
+            assert_eq!(found.inode, 4711, "{line}");
+            assert_eq!(found.serves(address.parse().unwrap()), expected, "{address} in {line}");
+        }
+        let connected = v4.replace(" 0A ", " 01 ");
+        for line in [&connected, "  sl  local_address rem_address   st", ""] {
+            assert_eq!(listener(line), None, "{line}");
         }
     }
 

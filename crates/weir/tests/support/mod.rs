@@ -29,17 +29,21 @@ use std::time::{Duration, Instant};
 /// failure that says what was waited for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Pauses between questions: a twentieth of the time that has passed already, within these limits.
+const PAUSE_MIN: Duration = Duration::from_millis(5);
+const PAUSE_MAX: Duration = Duration::from_millis(100);
+
 /// Asks again and again until `done` has something, the last time when `bound` has passed: a
 /// machine that stood still meanwhile is no failure.
 pub(crate) fn await_some<T>(bound: Duration, mut done: impl FnMut() -> Option<T>) -> Option<T> {
     let started = Instant::now();
     loop {
-        let is_last = started.elapsed() > bound;
+        let elapsed = started.elapsed();
         let found = done();
-        if found.is_some() || is_last {
+        if found.is_some() || elapsed > bound {
             return found;
         }
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep((elapsed / 20).clamp(PAUSE_MIN, PAUSE_MAX));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 
 use rustix::process::Signal;
@@ -162,30 +163,34 @@ pub(crate) fn eventfds(pid: u32) -> HashSet<u64> {
 /// The inode number of the server's end of a connection over IPv4, while it exists.
 pub(crate) fn server_end(server: SocketAddr, client_port: u16) -> Option<u64> {
     let ends = [server.port(), client_port];
-    tcp_sockets(server.port())
-        .into_iter()
-        .find_map(|(ports, inode)| (ports == ends).then_some(inode))
+    let client = format!(":{client_port:04X} ");
+    let lines = tcp_lines().filter(|line| line.contains(&client));
+    lines
+        .filter_map(|line| tcp_socket(&line))
+        .find(|(ports, _)| *ports == ends)
+        .map(|(_, inode)| inode)
 }
 
 /// The inode numbers of the sockets that listen on a port over IPv4.
 pub(crate) fn listeners(at: SocketAddr) -> HashSet<u64> {
-    let ends = [at.port(), 0];
-    let sockets = tcp_sockets(at.port()).into_iter();
-    sockets.filter(|(ports, _)| *ports == ends).map(|(_, inode)| inode).collect()
+    // The kernel lists them before all others (Linux, Documentation/networking/proc_net_tcp).
+    let sockets = tcp_lines().map_while(|line| tcp_socket(&line));
+    let all = sockets.take_while(|(ports, _)| ports[1] == 0);
+    all.filter(|(ports, _)| ports[0] == at.port()).map(|(_, inode)| inode).collect()
 }
 
-/// Returns own port, peer port (0 if the socket listens) and inode number of each IPv4 socket that
-/// uses `port` at either end.
-fn tcp_sockets(port: u16) -> Vec<([u16; 2], u64)> {
-    let table = fs::read_to_string("/proc/net/tcp").expect("/proc/net/tcp");
-    let ends_there = format!(":{port:04X} ");
+/// A line for each IPv4 socket, read as far as they are wanted, because there may be many.
+fn tcp_lines() -> impl Iterator<Item = String> {
+    let table = fs::File::open("/proc/net/tcp").expect("/proc/net/tcp");
+    BufReader::new(table).lines().skip(1).map_while(Result::ok)
+}
+
+/// Returns own port and peer port (0 if the socket listens), and the inode number.
+fn tcp_socket(line: &str) -> Option<([u16; 2], u64)> {
     let port = |column: &str| u16::from_str_radix(column.split_once(':')?.1, 16).ok();
-    let socket = |line: &str| {
-        let columns: Vec<&str> = line.split_whitespace().collect();
-        let ports = [port(columns.get(1)?)?, port(columns.get(2)?)?];
-        Some((ports, columns.get(9)?.parse().ok()?))
-    };
-    table.lines().filter(|line| line.contains(&ends_there)).filter_map(socket).collect()
+    let mut columns = line.split_whitespace();
+    let ports = [port(columns.nth(1)?)?, port(columns.next()?)?];
+    Some((ports, columns.nth(6)?.parse().ok()?))
 }
 
 struct Stat {
