@@ -1,13 +1,15 @@
 //! What the tests of all crates share: what a test needs of its machine, the record of tests that
-//! were skipped, and a runner for tests that need a process of their own.
+//! were skipped, other programs, and a runner for tests that need a process of their own.
 //!
 //! Only tests depend on this crate.
 #![forbid(unsafe_code)]
 
 mod alone;
+mod command;
 mod need;
 mod record;
 
 pub use alone::{Test, run_alone};
+pub use command::{await_end, output, output_of};
 pub use need::{Need, lacks};
-pub use record::{Skip, recorded, skip};
+pub use record::{Skip, does_not_apply, recorded, skip};

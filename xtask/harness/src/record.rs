@@ -31,6 +31,13 @@ pub fn skip(why: impl Display) {
     write(&why.to_string(), &[]);
 }
 
+/// Records that there is nothing here for the calling test to show, whatever is installed. No
+/// setting forbids that.
+#[track_caller]
+pub fn does_not_apply(why: impl Display) {
+    record(&why.to_string(), &[]);
+}
+
 /// All skips that tests of this build have recorded since the last call. The record stays beside
 /// itself, with the extension `told`, until the next call.
 ///
@@ -61,18 +68,24 @@ fn take(directory: &Path) -> io::Result<Vec<Skip>> {
     Ok(all)
 }
 
-/// Writes the record of the calling test.
+/// Writes the record of the calling test, unless skips are forbidden.
 #[track_caller]
 pub(crate) fn write(why: &str, packages: &[&str]) {
-    let file = Location::caller().file();
-    let test = format!("{file} {}", name_of_test());
-    // `println` would be hidden, because a test that is skipped passes.
-    let _ = io::stdout().write_all(format!("skipped: {why}: {test}\n").as_bytes());
+    let test = record(why, packages);
     assert!(
         std::env::var_os(SKIPS).is_none_or(|skips| skips != "none"),
         "{test} was skipped, which {SKIPS}=none forbids: {why}"
     );
-    let text = [why, &test].into_iter().chain(packages.iter().copied()).collect::<Vec<_>>();
+}
+
+/// Returns the test's source file and its name.
+#[track_caller]
+fn record(why: &str, packages: &[&str]) -> String {
+    let file = Location::caller().file();
+    let test = format!("{file} {}", name_of_test());
+    // `println` would be hidden, because a test that is skipped passes.
+    let _ = io::stdout().write_all(format!("skipped: {why}: {test}\n").as_bytes());
+    let text = [why, test.as_str()].into_iter().chain(packages.iter().copied()).collect::<Vec<_>>();
     let directory = directory();
     // A test may lack several things, one after the other; each is a record.
     let name: String = format!("{test} {why}").replace(|c: char| !c.is_alphanumeric(), "-");
@@ -80,6 +93,7 @@ pub(crate) fn write(why: &str, packages: &[&str]) {
     fs::create_dir_all(&directory)
         .and_then(|()| fs::write(directory.join(name), text.join("\n")))
         .unwrap_or_else(|error| panic!("no record of a skip in {}: {error}", directory.display()));
+    test
 }
 
 /// libtest runs each test in a thread of its name; `run_alone` names it in the environment.

@@ -69,7 +69,7 @@ fn no_call_is_lost() {
     let mut child = shell(script);
     let Some(profiler) = start(Kind::Calls, &child, home.path()) else { return };
     child.0.stdin.take().unwrap().write_all(b"\n").unwrap();
-    child.0.wait().unwrap();
+    harness::await_end(&mut child.0);
     let profile = profiler.finish(&[]).unwrap();
     assert_eq!(profile.faults, Vec::<String>::new());
     let Seen::Calls(calls) = profile.seen else { panic!("{:?}", profile.seen) };
@@ -80,32 +80,42 @@ fn no_call_is_lost() {
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "nothing stays");
 }
 
-/// Two phases of three connections each, by hand: of this process, as no other can be told when.
+/// Set by the test that watches the acceptor.
+const ACCEPTS: &str = "WEIR_TEST_ACCEPTS";
+
 #[test]
 fn who_accepts_several_at_a_time_is_seen() {
-    if harness::lacks(needs(Kind::Calls)) {
+    let home = tempfile::tempdir().unwrap();
+    let mut acceptor = Command::new(std::env::current_exe().unwrap());
+    acceptor.args(["--exact", "profile::an_acceptor", "--ignored"]).env(ACCEPTS, "1");
+    acceptor.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut acceptor = Ends(acceptor.spawn().unwrap());
+    let Some(profiler) = start(Kind::Calls, &acceptor, home.path()) else { return };
+    acceptor.0.stdin.take().unwrap().write_all(b"\n").unwrap();
+    assert!(harness::await_end(&mut acceptor.0).success());
+    let profile = profiler.finish(&[]).unwrap();
+    assert_eq!(profile.faults, Vec::<String>::new());
+    let Seen::Calls(calls) = profile.seen else { panic!("{:?}", profile.seen) };
+    assert_eq!(calls.accepts, Accepts { connections: 6, phases: 2 });
+}
+
+/// Two phases of three connections each, when it is told, in a process in which nothing else
+/// accepts.
+#[test]
+#[ignore = "run by another one"]
+fn an_acceptor() {
+    if std::env::var_os(ACCEPTS).is_none() {
         return;
     }
-    let home = tempfile::tempdir().unwrap();
-    let pids = vec![std::process::id()];
-    let target = Target { pids, directory: home.path().into(), ..Target::default() };
-    let profiler = match Profiler::start(Kind::Calls, &target) {
-        Ok(profiler) => profiler,
-        Err(Failure::Machine(why)) if cannot(&why) => return harness::skip(why),
-        Err(e) => panic!("{e}"),
-    };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut poller = Poller::new(Mechanism::Epoll, 1).unwrap();
     poller.add_level(&listener, 0).unwrap();
+    std::io::stdin().read_line(&mut String::new()).unwrap();
     for _ in 0..2 {
         let clients = [0; 3].map(|_| TcpStream::connect(listener.local_addr().unwrap()).unwrap());
         poller.wait(None).unwrap();
         clients.iter().for_each(|_| drop(listener.accept().unwrap()));
     }
-    let profile = profiler.finish(&[]).unwrap();
-    assert_eq!(profile.faults, Vec::<String>::new());
-    let Seen::Calls(calls) = profile.seen else { panic!("{:?}", profile.seen) };
-    assert_eq!(calls.accepts, Accepts { connections: 6, phases: 2 });
 }
 
 #[test]

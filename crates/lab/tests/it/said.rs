@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use lab::testbed::Host;
+
 /// No test measures it: it turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -30,4 +32,12 @@ impl Lines {
         assert!(line != Err(Timeout), "no line within {PATIENCE:?}");
         line.ok()
     }
+}
+
+/// What a program has said that ran on a host, and has to succeed.
+pub(crate) fn output(host: &Host, words: &[&str]) -> String {
+    let mut command = host.placement.command(words[0]).unwrap();
+    let output = harness::output(command.args(&words[1..])).unwrap();
+    assert!(output.status.success(), "{words:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }

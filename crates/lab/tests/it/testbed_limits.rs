@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::machine::{HOSTS, has};
-use lab::testbed::{Host, Layout, Need, Testbed, drop_pages, share};
+use crate::said::output;
+use lab::testbed::{Layout, Need, Testbed, drop_pages, share};
 
 const MIB: u64 = 1 << 20;
 
@@ -18,14 +19,14 @@ fn a_quota_stops_whoever_has_used_it_up() {
         line.parse::<u64>().unwrap()
     };
     let work = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
-    run(&testbed.client, &["sh", "-c", work]);
+    output(&testbed.client, &["sh", "-c", work]);
     assert_eq!(throttled(), 0, "the client has all it wants");
     // A server that starts, too.
     testbed.limit_processors(false).unwrap();
-    run(&testbed.server, &["sh", "-c", work]);
+    output(&testbed.server, &["sh", "-c", work]);
     assert_eq!(throttled(), 0);
     testbed.limit_processors(true).unwrap();
-    run(&testbed.server, &["sh", "-c", work]);
+    output(&testbed.server, &["sh", "-c", work]);
     assert!(throttled() > 0);
 }
 
@@ -38,11 +39,11 @@ fn a_limit_on_memory_covers_the_page_cache() {
     assert_eq!(site.share().files, 6);
     assert_eq!(site.share().bytes, 48 * MIB);
     for _ in 0..2 {
-        run(&testbed.server, &site.read());
+        output(&testbed.server, &site.read());
         let cached = site.share().cached_bytes;
         assert!(0 < cached && cached <= limit, "{cached} bytes are cached");
     }
-    run(&testbed.client, &site.read());
+    output(&testbed.client, &site.read());
     // Not all of it: a machine may take pages back that nobody uses, long before memory is full.
     let cached = site.share().cached_bytes;
     assert!(cached > 2 * limit, "{cached} bytes are cached: the client has the server's limit");
@@ -76,11 +77,6 @@ fn group_file(testbed: &Testbed, names: &[&str]) -> String {
     let files = groups.iter().flat_map(|group| names.iter().map(|name| group.join(name)));
     let mut texts = files.filter_map(|file| fs::read_to_string(file).ok());
     texts.next().unwrap()
-}
-
-fn run(host: &Host, words: &[&str]) {
-    let output = host.placement.command(words[0]).unwrap().args(&words[1..]).output().unwrap();
-    assert!(output.status.success(), "{words:?}: {output:?}");
 }
 
 /// Files on a disk, not in memory.

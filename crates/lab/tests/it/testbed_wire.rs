@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Instant;
 
 use crate::machine::{HOSTS, has};
+use crate::said::output;
 use lab::testbed::{Host, Layout, Need, Testbed};
 
 /// What the kernel was told, at both ends. What then goes over it is shown and not judged.
@@ -54,12 +55,6 @@ fn bulk_mbit(testbed: &Testbed, bytes: usize) -> f64 {
     sending.join().unwrap().unwrap();
     assert_eq!(rest, bytes as u64 - 1);
     rest as f64 * 8e-6 / begun.elapsed().as_secs_f64()
-}
-
-fn output(host: &Host, words: &[&str]) -> String {
-    let output = host.placement.command(words[0]).unwrap().args(&words[1..]).output().unwrap();
-    assert!(output.status.success(), "{words:?}: {output:?}");
-    String::from_utf8(output.stdout).unwrap()
 }
 
 fn within<T: Send>(host: &Host, work: impl FnOnce() -> io::Result<T> + Send) -> T {

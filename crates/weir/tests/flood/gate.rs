@@ -3,9 +3,10 @@
 
 use rustix::fd::OwnedFd;
 
+use crate::support::combination::Combination;
 use crate::support::fixture::Fixture;
 use crate::support::in_flight::half_a_body;
-use crate::support::server::{Combination, Server};
+use crate::support::server::Server;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 use crate::{Crowd, FLAGS, admission, await_flood, check_calm, knock, on_each, queue};

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
+use crate::support::combination::Combination;
 use crate::support::fixture::Fixture;
-use crate::support::server::Combination;
 use crate::support::{PATIENCE, await_true};
 use crate::{
     Crowd, RATE_TWICE, admission, admits_all, admitted, await_flood, check_calm, flags, flooded,

@@ -22,9 +22,11 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 use serde_json::Value;
 
+use support::chosen::on_mechanisms_alone;
+use support::combination::{Combination, Program};
 use support::fixture::{DIGITS, Fixture};
 use support::metrics::queues;
-use support::server::{Combination, Program, Server, on_mechanisms_alone};
+use support::server::Server;
 use support::wire::Wire;
 use support::{PATIENCE, await_some, await_true};
 

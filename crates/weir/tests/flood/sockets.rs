@@ -7,9 +7,10 @@ use std::process::Command;
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::Signal;
 
+use crate::support::combination::Combination;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::processes::{is_there, workers_of};
-use crate::support::server::{Combination, Server};
+use crate::support::server::Server;
 use crate::support::{PATIENCE, await_true};
 use crate::{Crowd, admits_all, await_flood, check_calm, flags, is_calm, on_each, queue, refuses};
 

@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::support::combination::Combination;
 use crate::support::fixture::Fixture;
 use crate::support::processes::{is_there, stop, workers_of};
-use crate::support::server::{Combination, Server, send};
+use crate::support::server::{Server, send};
 use crate::support::{PATIENCE, await_some, await_true};
 use crate::{
     Crowd, RATE_TWICE, admission, admits_all, await_flood, check_calm, flags, flooded, is_calm,

@@ -9,11 +9,13 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
+use crate::support::chosen::{on_mechanisms, on_mechanisms_alone};
+use crate::support::combination::Program;
 use crate::support::command::run;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::metrics::counted;
-use crate::support::server::{Program, Server, on_mechanisms, on_mechanisms_alone};
+use crate::support::server::Server;
 use crate::support::wire::{Head, Wire};
 use crate::support::{PATIENCE, await_true};
 

@@ -6,9 +6,11 @@ use std::process::Command;
 
 use harness::Need;
 
+use crate::support::chosen::on_mechanisms;
+use crate::support::combination::{Combination, Program, combinations};
 use crate::support::command::run;
 use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern};
-use crate::support::server::{Combination, Program, Server, combinations, on_mechanisms};
+use crate::support::server::Server;
 
 /// Runs a client to its end and gives its output.
 fn client(program: &str, arguments: &[&str]) -> String {

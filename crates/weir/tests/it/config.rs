@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::combination::Program;
 use crate::support::command::run;
-use crate::support::server::{Program, Server};
+use crate::support::server::Server;
 use crate::support::{PATIENCE, await_true};
 use harness::Need;
 use rustix::process::Signal;

@@ -22,10 +22,9 @@ use std::io::Write;
 use std::time::Instant;
 
 use crate::support::SCALES;
+use crate::support::chosen::{on_every_poller, on_mechanisms, on_mechanisms_where, on_rings};
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::Fixture;
-use crate::support::server::{
-    Combination, Program, on_every_poller, on_mechanisms, on_mechanisms_where, on_rings,
-};
 use row::Row;
 
 /// The head timeout for rows about it: short, so that they do not last long. On a machine that is

@@ -13,11 +13,12 @@ use std::process::Command;
 use harness::Need;
 use rustix::process::Signal;
 
+use crate::support::combination::Program;
 use crate::support::command::run;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::children;
-use crate::support::server::{Program, Server, send};
+use crate::support::server::{Server, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true, rights};
 use balancer::{Balancer, Way, example};

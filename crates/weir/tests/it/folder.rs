@@ -6,8 +6,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::chosen::on_mechanisms_alone;
+use crate::support::combination::{Combination, Program};
 use crate::support::command::run;
-use crate::support::server::{Combination, Program, Server, on_mechanisms_alone};
+use crate::support::server::Server;
 use crate::support::{PATIENCE, await_true};
 use rustix::process::Signal;
 

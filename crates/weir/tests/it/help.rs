@@ -3,8 +3,8 @@
 
 use std::process::Command;
 
+use crate::support::combination::Program;
 use crate::support::command::run;
-use crate::support::server::Program;
 use servers::knobs;
 
 /// Wrong usage or configuration.

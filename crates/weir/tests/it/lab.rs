@@ -1,6 +1,8 @@
 //! What the lab measures, started as the lab does.
 
 mod faults;
+#[path = "../../../lab/tests/it/machine/mod.rs"]
+mod machine;
 mod refusals;
 mod runs;
 mod stops;
@@ -13,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use lab::subject::{NotStarted, Running, Start, Subject};
-use lab::testbed::{Layout, Need, Testbed};
+use lab::testbed::{Layout, Testbed};
 
 /// A site, and a place for what a subject writes; anybody may read the site.
 struct Bench {
@@ -101,35 +103,4 @@ fn free_address() -> SocketAddr {
 
 fn subject(text: &str) -> Subject {
     lab::subject::resolve(text).unwrap_or_else(|failure| panic!("{text}: {failure}"))
-}
-
-/// Whether the machine lacks any of what a testbed needs. If so, records that the calling test is
-/// skipped.
-#[track_caller]
-fn lacks(needs: &[Need]) -> bool {
-    let installed: Vec<harness::Need> =
-        needs.iter().flat_map(|need| installed(*need)).copied().collect();
-    if harness::lacks(&installed) {
-        return true;
-    }
-    let mut missing = lab::testbed::lacks();
-    missing.retain(|lack| needs.contains(&lack.what));
-    for lack in &missing {
-        harness::skip(lack);
-    }
-    !missing.is_empty()
-}
-
-/// The part of a need that a package or another user would bring.
-fn installed(need: Need) -> &'static [harness::Need] {
-    match need {
-        Need::Root => &[harness::Need::Root],
-        Need::Ip => &[harness::Need::Program("ip")],
-        Need::Disk => &[
-            harness::Need::Program("mkfs.ext4"),
-            harness::Need::Program("losetup"),
-            harness::Need::Program("mount"),
-        ],
-        _ => &[],
-    }
 }

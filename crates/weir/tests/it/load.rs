@@ -9,8 +9,9 @@ mod waiting;
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::combination::{Combination, Program, combinations};
 use crate::support::command::run;
-use crate::support::server::{Combination, Program, Server, combinations};
+use crate::support::server::Server;
 use serde_json::Value;
 
 /// The status, what was said, and the complaints.

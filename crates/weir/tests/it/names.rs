@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::server::{Combination, Program, Server, on_every};
+use crate::support::chosen::on_every;
+use crate::support::combination::{Combination, Program};
+use crate::support::server::Server;
 use crate::support::wire::Head;
 
 const FILES: [(&str, &str); 10] = [

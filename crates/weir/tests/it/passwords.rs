@@ -9,12 +9,12 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
+use crate::support::chosen::{on_every_alone, on_mechanisms_alone};
+use crate::support::combination::{Combination, Program, combinations};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::metrics::counted;
 use crate::support::processes::{niceness, threads, workers_of};
-use crate::support::server::{
-    Combination, Program, Server, combinations, on_every_alone, on_mechanisms_alone,
-};
+use crate::support::server::Server;
 use crate::support::wire::{Head, Wire};
 use crate::support::{PATIENCE, await_true, rights};
 

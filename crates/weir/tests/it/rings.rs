@@ -5,11 +5,13 @@ use std::fs;
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::support::chosen::on_every_ring;
+use crate::support::combination::Program;
 use crate::support::fixture::{Fixture, pattern, write};
 use crate::support::in_flight::site_with_a_huge_file;
 use crate::support::metrics::counted;
 use crate::support::processes::{self, descriptors, server_end, workers_of};
-use crate::support::server::{Program, Server, on_every_ring, send};
+use crate::support::server::{Server, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_lines, await_true};
 

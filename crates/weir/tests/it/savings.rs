@@ -9,8 +9,10 @@ use std::os::fd::OwnedFd;
 use rustix::net::sockopt;
 use rustix::process::{ForeignRawFd, Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
+use crate::support::chosen::on_mechanisms;
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::Fixture;
-use crate::support::server::{Combination, Program, Server, on_mechanisms};
+use crate::support::server::Server;
 use crate::support::{PATIENCE, await_true};
 
 /// Each by itself, because one may hide another: a head that is not kept is not given a new date.

@@ -8,9 +8,11 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::support::PATIENCE;
+use crate::support::chosen::on_mechanisms;
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::rest::check_rests;
-use crate::support::server::{Combination, Program, Server, on_mechanisms};
+use crate::support::server::Server;
 use crate::support::slow::{SlowFiles, content, lacks_slow_files};
 use crate::support::wire::Wire;
 

@@ -3,10 +3,10 @@
 use std::io::Read;
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::support::command::await_end;
 use crate::support::server::send;
 use crate::support::terminal::Shown;
 use harness::Need;
+use harness::await_end;
 use rustix::process::Signal;
 
 fn command(args: &str) -> Command {
@@ -16,7 +16,7 @@ fn command(args: &str) -> Command {
 }
 
 fn weir(args: &str) -> Output {
-    command(args).output().expect("weir runs")
+    harness::output(&mut command(args)).expect("weir runs")
 }
 
 /// One that takes no time.

@@ -11,11 +11,10 @@ mod stage;
 
 use std::time::{Duration, Instant};
 
+use crate::support::chosen::{on_every, on_every_poller, on_mechanisms, on_mechanisms_alone};
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture, pattern, write};
 use crate::support::metrics::counted;
-use crate::support::server::{
-    Combination, Program, on_every, on_every_poller, on_mechanisms, on_mechanisms_alone,
-};
 use crate::support::slow::{SlowFiles, content, lacks_slow_files};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, at_some_scale, await_true};

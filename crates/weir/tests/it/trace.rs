@@ -7,10 +7,12 @@ use std::path::Path;
 use os::process::{Pid, share_descriptors};
 use serde_json::Value;
 
+use crate::support::chosen::{on_every, on_every_poller};
+use crate::support::combination::{Combination, Program, STEPS};
 use crate::support::fixture::{Fixture, pattern, write};
 use crate::support::metrics::counted;
 use crate::support::processes::{descendants, threads, workers_of};
-use crate::support::server::{Combination, Program, STEPS, Server, on_every, on_every_poller};
+use crate::support::server::Server;
 use crate::support::slow::{SlowFiles, lacks_slow_files};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_lines, await_some};

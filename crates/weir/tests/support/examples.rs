@@ -19,13 +19,13 @@ fn build_examples() -> PathBuf {
         Some("debug") | None => "dev",
         Some(name) => name,
     };
-    let built = Command::new(env!("CARGO"))
+    let mut build = Command::new(env!("CARGO"));
+    build
         .args(["build", "--quiet", "--offline", "--workspace", "--examples", "--profile", profile])
         .arg("--target-dir")
         .arg(profile_dir.parent().expect("a target directory"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status()
-        .expect("cargo runs");
+        .current_dir(env!("CARGO_MANIFEST_DIR"));
+    let built = harness::await_end(&mut build.spawn().expect("cargo runs"));
     assert!(built.success(), "the examples do not build");
     profile_dir.join("examples")
 }

@@ -5,9 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::combination::{Combination, Program};
 use super::command::run;
 use super::fixture::Fixture;
-use super::server::{Combination, Program, Server};
+use super::server::Server;
 
 /// A configuration and a program that can both be replaced.
 pub(crate) struct Home {

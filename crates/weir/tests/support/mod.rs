@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program takes the part it needs")]
 
 pub(crate) mod chosen;
+pub(crate) mod combination;
 pub(crate) mod command;
 pub(crate) mod examples;
 pub(crate) mod fixture;

@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use super::combination::Combination;
 use super::metrics::counted;
 use super::processes::{ticks, workers_of};
-use super::server::{Combination, Server};
+use super::server::Server;
 
 /// There is nothing to wait for but time in which somebody could spin.
 const LOOK: Duration = Duration::from_secs(1);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::server::Program;
+use super::combination::Program;
 
 /// The binary as user 65534, from a copy in `home` that everybody may run. Needs root.
 pub(crate) fn as_nobody(home: &Path, arguments: &[String]) -> Command {

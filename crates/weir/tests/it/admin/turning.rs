@@ -10,8 +10,10 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::admin::{ANYWHERE, CONSENT, SET, ask, metrics, ready, set, start};
+use crate::support::chosen::{on_every_alone, on_mechanisms};
+use crate::support::combination::Program;
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::server::{Program, on_every_alone, on_mechanisms, send};
+use crate::support::server::send;
 use crate::support::{PATIENCE, await_true, processes, rights};
 
 const NOBODY: u32 = 65_534;

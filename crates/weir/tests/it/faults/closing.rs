@@ -1,8 +1,9 @@
 //! Clients that send more behind their own `Connection: close` (RFC 9112 section 9.6): what they
 //! send is not answered, and costs them nothing of the reply.
 
+use crate::support::chosen::on_mechanisms;
+use crate::support::combination::Program;
 use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern};
-use crate::support::server::{Program, on_mechanisms};
 use crate::support::wire::Wire;
 
 const NEXT: &[u8] = b"GET /probe.txt HTTP/1.1\r\nHost: a\r\n\r\n";

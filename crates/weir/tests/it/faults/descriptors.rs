@@ -2,11 +2,13 @@
 
 use std::process::Command;
 
+use crate::support::chosen::on_mechanisms_alone;
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::Fixture;
 use crate::support::metrics::counted;
 use crate::support::processes::workers_of;
 use crate::support::rest::check_rests;
-use crate::support::server::{Combination, Program, Server, on_mechanisms_alone};
+use crate::support::server::Server;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
 

@@ -3,11 +3,13 @@
 
 use rustix::process::Signal;
 
+use crate::support::chosen::on_every;
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES};
 use crate::support::in_flight::{HUGE_BYTES, in_flight, site_with_a_huge_file};
 use crate::support::metrics::counted;
 use crate::support::processes::{threads, workers_of};
-use crate::support::server::{Combination, Program, Server, on_every, send};
+use crate::support::server::{Server, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
 

@@ -6,11 +6,11 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::time::Duration;
 
+use crate::support::chosen::{on_every_architecture, on_mechanisms, on_mechanisms_alone};
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{Fixture, pattern};
 use crate::support::rights;
-use crate::support::server::{
-    Combination, Program, Server, on_every_architecture, on_mechanisms, on_mechanisms_alone,
-};
+use crate::support::server::Server;
 use crate::support::users::as_nobody;
 use crate::support::{PATIENCE, await_true};
 

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::Signal;
 
+use crate::support::chosen::on_mechanisms_alone;
+use crate::support::combination::{Combination, Program, combinations};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
 use crate::support::processes::{children, followers_of, stop, workers_of};
-use crate::support::server::{
-    Combination, Program, Server, combinations, on_mechanisms_alone, send,
-};
+use crate::support::server::{Server, send};
 use crate::support::slow::{SlowFiles, lacks_slow_files};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true, rights};

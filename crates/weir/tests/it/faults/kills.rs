@@ -3,10 +3,12 @@
 
 use rustix::process::Signal;
 
+use crate::support::chosen::{on_every, on_mechanisms};
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{descriptors, is_there, resident_kb, stands_still, workers_of};
-use crate::support::server::{Combination, Program, Server, on_every, on_mechanisms, send};
+use crate::support::server::{Server, send};
 use crate::support::{PATIENCE, await_some, await_true};
 
 const TWO: &[&str] = &["--processes", "2"];

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use crate::support::chosen::{on_every_alone, on_mechanisms_alone};
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
-use crate::support::server::{Combination, Program, Server, on_every_alone, on_mechanisms_alone};
+use crate::support::server::Server;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 

@@ -10,15 +10,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::process::Signal;
 use serde_json::{Map, Value};
 
-use crate::support::command::{await_end, run};
+use crate::support::chosen::{on_every_architecture, on_mechanisms, on_mechanisms_alone};
+use crate::support::combination::{Combination, Program};
+use crate::support::command::run;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::processes::{self, workers_of};
-use crate::support::server::{
-    Combination, Program, Server, on_every_architecture, on_mechanisms, on_mechanisms_alone, send,
-};
+use crate::support::server::{Server, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
+use harness::await_end;
 
 /// What a line in the common log format says.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]

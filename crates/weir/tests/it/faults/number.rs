@@ -4,10 +4,12 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
+use crate::support::chosen::on_every_architecture;
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::workers_of;
-use crate::support::server::{Combination, Program, Server, on_every_architecture};
+use crate::support::server::Server;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 

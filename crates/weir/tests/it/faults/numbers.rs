@@ -6,10 +6,12 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
+use crate::support::chosen::on_mechanisms;
+use crate::support::combination::{Program, combinations};
 use crate::support::command::run;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
-use crate::support::server::{Program, Server, combinations, on_mechanisms, send};
+use crate::support::server::{Server, send};
 use crate::support::{PATIENCE, await_true, rights};
 
 /// The machine refuses.

@@ -9,10 +9,11 @@ use std::process::Command;
 use harness::Need;
 use rustix::process::Signal;
 
+use crate::support::combination::{Program, combinations_alone};
 use crate::support::command::run;
 use crate::support::fixture::Fixture;
 use crate::support::rights;
-use crate::support::server::{Program, Server, combinations_alone};
+use crate::support::server::Server;
 use crate::support::users::as_nobody;
 
 /// Wrong usage or configuration.
@@ -282,7 +283,7 @@ fn a_port_without_the_right_to_it_is_told() {
     let start = fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start");
     let start: u16 = start.expect("the first port for all").trim().parse().expect("a number");
     if start == 0 {
-        return harness::skip("needs ports that are not for all users");
+        return harness::does_not_apply("needs ports that are not for all users");
     }
     let (code, errors) =
         served_by_nobody(&["--listen", &format!("127.0.0.1:{}", start - 1)], 0o755);

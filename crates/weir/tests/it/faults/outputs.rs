@@ -9,13 +9,16 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::Signal;
 
-use crate::support::command::{await_end, await_input};
+use crate::support::chosen::on_mechanisms;
+use crate::support::combination::{Combination, Program, combinations};
+use crate::support::command::await_input;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
 use crate::support::metrics::counted;
-use crate::support::server::{Combination, Program, combinations, on_mechanisms, send};
+use crate::support::server::{address, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
+use harness::await_end;
 
 /// A server whose standard output and error output are ours to choose.
 struct Process(Child);
@@ -48,12 +51,6 @@ fn line_with(lines: &mut BufReader<impl Read + AsFd>, what: &str) -> (String, Op
     }
     let address = address(&line);
     (line, address)
-}
-
-/// The first address in a text.
-fn address(text: &str) -> Option<SocketAddr> {
-    let (_, rest) = text.split_once("http://")?;
-    rest.split(|c: char| c == '/' || c.is_whitespace()).next()?.parse().ok()
 }
 
 fn asks(address: SocketAddr, target: &str) {

@@ -5,12 +5,14 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
+use crate::support::chosen::on_mechanisms;
+use crate::support::combination::{Combination, Program, combinations};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{followers_of, is_there, workers_of};
-use crate::support::server::{Combination, Program, Server, combinations, on_mechanisms, send};
+use crate::support::server::{Server, send};
 use crate::support::{PATIENCE, await_some, await_true};
 
 const RELOADS: usize = 5;

@@ -2,13 +2,15 @@
 
 use std::time::{Duration, Instant};
 
+use crate::support::chosen::{on_every_alone, on_mechanisms_alone};
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{
     HUGE_BYTES, asked, at_once, half_a_body, in_flight, site_with_a_huge_file,
 };
 use crate::support::metrics::counted;
 use crate::support::rest::check_rests;
-use crate::support::server::{Combination, Program, Server, on_every_alone, on_mechanisms_alone};
+use crate::support::server::Server;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 

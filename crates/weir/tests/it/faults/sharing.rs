@@ -8,10 +8,12 @@ use std::os::unix::fs::FileExt;
 
 use rustix::process::Signal;
 
+use crate::support::chosen::on_every_architecture;
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{children, descriptors, is_there, stands_still, workers_of};
-use crate::support::server::{Combination, Program, Server, on_every_architecture, send};
+use crate::support::server::{Server, send};
 use crate::support::{PATIENCE, await_some, await_true};
 
 /// Every answer is compared with the disk, so that a file that has changed is a new one; two that

@@ -5,11 +5,13 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::support::PATIENCE;
+use crate::support::chosen::{on_every, on_mechanisms};
+use crate::support::combination::Program;
 use crate::support::fixture::Fixture;
 use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{stop, workers_of};
-use crate::support::server::{Program, on_every, on_mechanisms, send};
+use crate::support::server::send;
 use crate::support::wire::Wire;
 
 #[test]

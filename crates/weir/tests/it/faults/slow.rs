@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use crate::support::chosen::{on_every, on_mechanisms};
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{Fixture, pattern, write};
 use crate::support::in_flight::site_with_a_huge_file;
 use crate::support::processes::{server_end, sockets, stop, workers_of};
-use crate::support::server::{Combination, Program, on_every, on_mechanisms, send};
+use crate::support::server::send;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, at_some_scale, await_some, await_true};
 

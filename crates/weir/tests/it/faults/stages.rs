@@ -10,7 +10,8 @@ use crate::support::in_flight::asked;
 use crate::support::load::{Counts, Load};
 use crate::support::metrics::{counted, queues};
 
-use crate::support::server::{Combination, Program, on_every_architecture};
+use crate::support::chosen::on_every_architecture;
+use crate::support::combination::{Combination, Program};
 use crate::support::slow::{SlowFiles, content, lacks_slow_files};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};

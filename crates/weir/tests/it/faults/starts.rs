@@ -10,15 +10,15 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
+use crate::support::chosen::{on_every_architecture, on_mechanisms};
+use crate::support::combination::{Combination, Program, combinations};
 use crate::support::command::run;
 use crate::support::examples::example;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::rights;
-use crate::support::server::{
-    Combination, Program, Server, combinations, on_every_architecture, on_mechanisms,
-};
+use crate::support::server::Server;
 use crate::support::slow::{SlowFiles, lacks_slow_files};
 use crate::support::users::as_user;
 use crate::support::wire::Wire;
@@ -63,8 +63,8 @@ fn a_cache_larger_than_memory_is_told() {
     const MOST_MB: u64 = 65_536;
     let has_less = os::limits::memory().is_some_and(|memory| memory.bytes >> 20 < MOST_MB);
     if !has_less {
-        harness::skip(format!("needs a machine with less than {MOST_MB} MB of memory"));
-        return;
+        let why = format!("needs a machine with less than {MOST_MB} MB of memory");
+        return harness::does_not_apply(why);
     }
     let home = home();
     on_mechanisms(Program::Weir, |combination| {

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::support::chosen::{on_every, on_mechanisms, on_mechanisms_alone};
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{descriptors, eventfds, is_there, listeners, stop, workers_of};
-use crate::support::server::{
-    Combination, Program, Server, on_every, on_mechanisms, on_mechanisms_alone, send,
-};
+use crate::support::server::{Server, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_lines, await_some, await_true};
 

@@ -7,9 +7,10 @@ use std::process::Command;
 use yaml_rust2::{Yaml, YamlLoader};
 
 use super::balancer::example;
+use crate::support::combination::Program;
 use crate::support::command::run;
 use crate::support::fixture::Fixture;
-use crate::support::server::{Program, Server};
+use crate::support::server::Server;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 

@@ -3,9 +3,11 @@
 use std::fs;
 use std::time::Instant;
 
+use crate::support::chosen::on_mechanisms_alone;
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::metrics::counted;
-use crate::support::server::{Combination, Program, Server, on_mechanisms_alone};
+use crate::support::server::Server;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 

@@ -4,11 +4,13 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
+use crate::support::chosen::on_mechanisms;
+use crate::support::combination::Program;
 use crate::support::command::run;
 use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern, write};
 use crate::support::home::Home;
 use crate::support::processes::workers_of;
-use crate::support::server::{Program, Server, on_mechanisms};
+use crate::support::server::Server;
 use crate::support::users::as_nobody;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true, rights};
@@ -328,6 +330,6 @@ fn a_log_may_be_the_standard_output_that_is_a_file() {
     assert_eq!(wire.reply(false).expect("a reply").1, DIGITS);
     let has_line = await_true(PATIENCE, || said().contains("\"GET /digits.txt HTTP/1.1\" 200"));
     crate::support::server::send(child.id(), rustix::process::Signal::TERM);
-    assert_eq!(crate::support::command::await_end(&mut child).code(), Some(0));
+    assert_eq!(harness::await_end(&mut child).code(), Some(0));
     assert!(has_line, "{}", said());
 }

@@ -8,10 +8,12 @@ use std::thread;
 
 use harness::Need;
 
+use crate::support::chosen::on_every_alone;
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture, write};
 use crate::support::metrics::counted;
 use crate::support::processes::{anonymous_kb, workers_of};
-use crate::support::server::{Combination, Program, Server, on_every_alone};
+use crate::support::server::Server;
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
 

@@ -32,7 +32,7 @@ fn script(name: &str) -> PathBuf {
 
 /// What a command that has to do what it is for says.
 fn said(command: &mut Command) -> String {
-    let Output { status, stdout, stderr } = command.output().expect("a command");
+    let Output { status, stdout, stderr } = harness::output(command).expect("a command");
     let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
     assert!(status.success(), "{command:?}: {status}\n{stdout}{stderr}");
     stdout.into_owned()

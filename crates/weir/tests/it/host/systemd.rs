@@ -8,11 +8,13 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
-use crate::support::command::await_end;
+use crate::support::chosen::on_mechanisms;
+use crate::support::combination::Program;
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::server::{Program, Server, on_mechanisms, send};
+use crate::support::server::{Server, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
+use harness::await_end;
 
 /// The next word that a manager hears; what stands in further lines is for itself.
 fn hears(socket: &UnixDatagram) -> String {

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use super::machine::{HOSTS, has};
 use lab::results::{FILE, Results};
 use lab::spec::Spec;
 use lab::testbed::Need;
@@ -331,7 +332,7 @@ fn on_hosts(lab: &Lab, how_long: &[&str]) -> Command {
 /// Whether two hosts and a quota can be had here. If not, records that the calling test is skipped.
 #[track_caller]
 fn has_hosts() -> bool {
-    !super::lacks(&[Need::Root, Need::Ip, Need::Namespaces, Need::Veth, Need::Quota])
+    has(&HOSTS) && has(&[Need::Quota])
 }
 
 /// Namespaces and control groups of a lab, by its process.

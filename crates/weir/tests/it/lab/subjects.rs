@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::machine::{HOSTS, has};
 use harness::Need;
 use lab::floors::Floor;
 use lab::subject::{self, Kind, Running};
@@ -146,8 +147,7 @@ fn a_command_of_one_s_own_serves() {
 /// Where the lab's own port is nobody else's, whoever has it here.
 #[test]
 fn subjects_start_on_a_machine_of_their_own() {
-    use lab::testbed::Need::{Ip, Namespaces, Root, Veth};
-    if super::lacks(&[Root, Ip, Namespaces, Veth]) {
+    if !has(&HOSTS) {
         return;
     }
     let testbed = Testbed::up(&Layout::default()).expect("two hosts");

@@ -7,10 +7,10 @@ use std::sync::mpsc::Receiver;
 use rustix::process::Signal;
 
 use crate::load::runs::answering_ahead;
-use crate::support::command::output_of;
 use crate::support::processes::children;
 use crate::support::server::send;
 use crate::support::{PATIENCE, await_true};
+use harness::output_of;
 
 /// A run of two processes against a server that answers, and has not answered all yet: it goes on
 /// to do so when the receiver is emptied.

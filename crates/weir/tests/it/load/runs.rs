@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use crate::load::{load, report, serve};
 use crate::support::PATIENCE;
-use crate::support::command::output_of;
 use crate::support::fixture::{Fixture, pattern, write};
 use crate::support::wire::nobody;
+use harness::output_of;
 
 #[test]
 fn nobody_answers() {

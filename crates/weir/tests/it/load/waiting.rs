@@ -11,8 +11,8 @@ use harness::Need;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::command::output_of;
 use crate::support::terminal::Shown;
+use harness::output_of;
 
 /// Connections that are dead.
 const DEAD: usize = 2;

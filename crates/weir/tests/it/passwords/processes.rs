@@ -3,8 +3,9 @@
 use std::net::Ipv4Addr;
 
 use crate::passwords::{ELSEWHERE, ENDLESS, FAILS_OFTEN, HERE, MANY, Stage};
+use crate::support::chosen::on_every;
+use crate::support::combination::Program;
 use crate::support::fixture::DIGITS;
-use crate::support::server::{Program, on_every};
 use crate::support::{PATIENCE, await_true};
 
 /// Where each process has one connection two of all of them verify, for two addresses, and nobody

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use crate::support::PATIENCE;
+use crate::support::combination::Combination;
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::server::{Combination, Server};
+use crate::support::server::Server;
 use crate::support::slow::{SlowFiles, content};
 use crate::support::wire::Wire;
 
