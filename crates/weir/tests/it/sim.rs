@@ -5,8 +5,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use crate::support::server::send;
 use crate::support::terminal::Shown;
-use harness::Need;
-use harness::await_end;
+use harness::{Need, await_end};
 use rustix::process::Signal;
 
 fn command(args: &str) -> Command {

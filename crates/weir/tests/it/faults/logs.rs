@@ -19,7 +19,6 @@ use crate::support::processes::{self, workers_of};
 use crate::support::server::{Server, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true};
-use harness::await_end;
 
 /// What a line in the common log format says.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -278,7 +277,7 @@ fn whoever_does_not_read_what_is_said_holds_nothing_up() {
     let mut reply = Vec::new();
     let got = client.read_to_end(&mut reply);
     send(child.id(), Signal::TERM);
-    assert_eq!(await_end(child).code(), Some(0), "{got:?}");
+    assert_eq!(harness::await_end(child).code(), Some(0), "{got:?}");
     assert!(reply.ends_with(DIGITS), "{got:?}: {}", reply.escape_ascii());
 }
 

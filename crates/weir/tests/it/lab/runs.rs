@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use super::machine::has;
 use lab::bench::Bench;
 use lab::known::Known;
 use lab::metric;
@@ -300,7 +299,7 @@ fn a_slow_disk_is_slow_while_it_is_measured() {
     const TRIES_MAX: usize = 3;
     let mut spec = alone("sped:small-file-kb=0", "webstone", "50", 1.5);
     spec.layout.disk = Some(Disk { delay_us: 20_000, arm: None });
-    if !has(&[Need::Root, Need::Disk]) {
+    if !super::machine::has(&[Need::Root, Need::Disk]) {
         return;
     }
     let waits_us = |of: &Point| of.vitals.as_ref()?.server.processes.disk_waits_us;
