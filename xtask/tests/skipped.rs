@@ -40,7 +40,7 @@ fn summary(skips: &[Skip]) -> String {
         let packages: Vec<&str> = packages.into_iter().collect();
         text += &format!("To run them: apt-get install {}\n", packages.join(" "));
     }
-    if by_reason.keys().any(|why| why.contains("root")) {
+    if by_reason.keys().any(|why| why.starts_with("needs root")) {
         text += "Some of them need root: run the tests as root.\n";
     }
     text

@@ -59,7 +59,9 @@ fn outside() {
         "-c",
         script,
     ]);
-    let status = command.arg(env::current_exe().unwrap()).status().unwrap();
+    let inside = command.arg(env::current_exe().unwrap()).spawn().unwrap();
+    // Its processes end with it.
+    let status = harness::output_of(inside).status;
     assert!(status.success(), "{status}");
 }
 

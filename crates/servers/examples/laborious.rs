@@ -45,8 +45,8 @@ impl Processor {
         Self { began: Instant::now(), free_at: SharedWords::new(1).expect("a word") }
     }
 
-    /// Waits for all that others gave it before, and as long again as each of them. Who dies while
-    /// he waits has had his turn.
+    /// Waits for all the work that was given before, and then for its own. A process that is killed
+    /// during the wait has used its slot.
     fn work(&self) {
         let now = self.began.elapsed().as_nanos() as u64;
         let done_at = |free_at: u64| Some(free_at.max(now) + LABOUR.as_nanos() as u64);

@@ -3,9 +3,11 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use crate::command;
 
 /// A test's name, with its module as libtest would write it, and its body.
 pub type Test = (&'static str, fn());
@@ -83,7 +85,7 @@ fn run_all(names: &[&'static str]) -> Vec<(&'static str, String)> {
 }
 
 fn run_one(name: &str) -> Result<(), String> {
-    let (status, output) = ended(name).map_err(|error| error.to_string())?;
+    let (status, output) = run_child(name).map_err(|error| error.to_string())?;
     match status {
         Some(status) if status.success() => Ok(()),
         Some(status) => Err(format!("{output}\n{status}")),
@@ -93,7 +95,7 @@ fn run_one(name: &str) -> Result<(), String> {
 
 /// How the process of a test ended, if it did in time, and what it has printed. It prints to a file
 /// and not to a pipe, because a process that the test leaves behind would keep the pipe open.
-fn ended(name: &str) -> io::Result<(Option<ExitStatus>, String)> {
+fn run_child(name: &str) -> io::Result<(Option<ExitStatus>, String)> {
     let file_name = format!("weir-test-{}-{}", std::process::id(), name.replace("::", "-"));
     let path = std::env::temp_dir().join(file_name);
     let mut printed = File::options().read(true).append(true).create_new(true).open(&path)?;
@@ -104,24 +106,11 @@ fn ended(name: &str) -> io::Result<(Option<ExitStatus>, String)> {
         .stdout(printed.try_clone()?)
         .stderr(printed.try_clone()?)
         .spawn()?;
-    let status = await_end(&mut child)?;
+    let status = command::ended(&mut child, TIMEOUT);
     let mut output = Vec::new();
     printed.rewind()?;
     printed.read_to_end(&mut output)?;
     Ok((status, String::from_utf8_lossy(&output).into_owned()))
-}
-
-fn await_end(child: &mut Child) -> io::Result<Option<ExitStatus>> {
-    let started = Instant::now();
-    while started.elapsed() < TIMEOUT {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.kill()?;
-    child.wait()?;
-    Ok(None)
 }
 
 #[cfg(test)]

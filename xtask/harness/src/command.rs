@@ -6,11 +6,27 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A command that runs for longer hangs. No test measures this bound.
-const RUN_MAX: Duration = Duration::from_secs(600);
+/// A command that runs for longer hangs. Some compile the workspace, which takes a slow machine long.
+/// No test measures these bounds.
+const RUN_MAX: Duration = Duration::from_secs(3600);
+
+/// A process that was told to end, or does nothing else, and is there for longer hangs.
+const END_MAX: Duration = Duration::from_secs(60);
 
 /// The pause between two looks at whether a process has ended.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// A process that is killed at the end of its test, whatever the test's result is.
+#[derive(Debug)]
+pub struct KilledOnDrop(pub Child);
+
+impl Drop for KilledOnDrop {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
 
 /// Runs a command to its end, with nothing to read, and returns what it has written.
 ///
@@ -18,7 +34,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// If it does not start.
 ///
 /// # Panics
-/// If it does not end within ten minutes.
+/// If it does not end within an hour.
+#[track_caller]
 pub fn output(command: &mut Command) -> io::Result<Output> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Ok(output_of(command.spawn()?))
@@ -27,7 +44,8 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
 /// Waits for the end of a process, and returns what it has written to its pipes.
 ///
 /// # Panics
-/// If it does not end within ten minutes.
+/// If it does not end within an hour.
+#[track_caller]
 pub fn output_of(mut child: Child) -> Output {
     drop(child.stdin.take());
     let started = Instant::now();
@@ -41,8 +59,6 @@ pub fn output_of(mut child: Child) -> Output {
     match (ended(&mut child, left()), stdout, stderr) {
         (Some(status), Some(stdout), Some(stderr)) => Output { status, stdout, stderr },
         (status, stdout, stderr) => {
-            let _ = child.kill();
-            let _ = child.wait();
             let told = [stdout, stderr].map(Option::unwrap_or_default);
             let [output, errors] = told.each_ref().map(|bytes| bytes.escape_ascii());
             panic!("no end within {RUN_MAX:?}, but {status:?}: {output} {errors}");
@@ -53,23 +69,28 @@ pub fn output_of(mut child: Child) -> Output {
 /// Waits until a process ends.
 ///
 /// # Panics
-/// If it does not end within ten minutes.
+/// If it does not end within a minute.
+#[track_caller]
 pub fn await_end(child: &mut Child) -> ExitStatus {
-    ended(child, RUN_MAX).unwrap_or_else(|| {
-        let _ = child.kill();
-        let _ = child.wait();
-        panic!("no end within {RUN_MAX:?}")
-    })
+    match ended(child, END_MAX) {
+        Some(status) => status,
+        None => panic!("no end within {END_MAX:?}"),
+    }
 }
 
-/// How it ended, if it did within `bound`.
-fn ended(child: &mut Child, bound: Duration) -> Option<ExitStatus> {
+/// How the process ended, if it did within `bound`; otherwise it is killed.
+pub(crate) fn ended(child: &mut Child, bound: Duration) -> Option<ExitStatus> {
     let started = Instant::now();
     loop {
         let is_last = started.elapsed() > bound;
         let status = child.try_wait().expect("a child to wait for");
-        if status.is_some() || is_last {
+        if status.is_some() {
             return status;
+        }
+        if is_last {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
         }
         thread::sleep(PAUSE);
     }

@@ -10,6 +10,6 @@ mod need;
 mod record;
 
 pub use alone::{Test, run_alone};
-pub use command::{await_end, output, output_of};
+pub use command::{KilledOnDrop, await_end, output, output_of};
 pub use need::{Need, lacks};
 pub use record::{Skip, does_not_apply, recorded, skip};

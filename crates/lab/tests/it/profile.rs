@@ -4,35 +4,24 @@ use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use harness::Need;
+use harness::{KilledOnDrop, Need};
 use lab::Failure;
 use lab::profile::{Accepts, Kind, Part, Profiler, Seen, Target, Task};
 use lab::vitals::{Reading, Side, Watch};
 use os::Poller;
 use os::poller::Mechanism;
 
-/// Ends with the test.
-struct Ends(Child);
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        self.0.wait().unwrap();
-    }
-}
-
-fn shell(script: &str) -> Ends {
+fn shell(script: &str) -> KilledOnDrop {
     let mut command = Command::new("sh");
     command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::null());
-    Ends(command.spawn().unwrap())
+    KilledOnDrop(command.spawn().unwrap())
 }
 
 /// `None` if this machine cannot, which is recorded.
 #[track_caller]
-fn start(kind: Kind, child: &Ends, directory: &Path) -> Option<Profiler> {
+fn start(kind: Kind, child: &KilledOnDrop, directory: &Path) -> Option<Profiler> {
     if harness::lacks(needs(kind)) {
         return None;
     }
@@ -80,7 +69,7 @@ fn no_call_is_lost() {
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "nothing stays");
 }
 
-/// Set by the test that watches the acceptor.
+/// Set by the test that starts the acceptor and watches it.
 const ACCEPTS: &str = "WEIR_TEST_ACCEPTS";
 
 #[test]
@@ -89,7 +78,7 @@ fn who_accepts_several_at_a_time_is_seen() {
     let mut acceptor = Command::new(std::env::current_exe().unwrap());
     acceptor.args(["--exact", "profile::an_acceptor", "--ignored"]).env(ACCEPTS, "1");
     acceptor.stdin(Stdio::piped()).stdout(Stdio::null());
-    let mut acceptor = Ends(acceptor.spawn().unwrap());
+    let mut acceptor = KilledOnDrop(acceptor.spawn().unwrap());
     let Some(profiler) = start(Kind::Calls, &acceptor, home.path()) else { return };
     acceptor.0.stdin.take().unwrap().write_all(b"\n").unwrap();
     assert!(harness::await_end(&mut acceptor.0).success());

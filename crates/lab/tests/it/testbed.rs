@@ -4,10 +4,11 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use crate::machine::{HOSTS, has};
 use crate::said::{Lines, output};
+use harness::KilledOnDrop;
 use lab::testbed::{Host, Layout, Need, Testbed};
 
 #[test]
@@ -85,13 +86,7 @@ fn receive_work_is_done_by_the_receiver() {
             let script =
                 "mount -t sysfs sysfs /mnt && cat /mnt/class/net/wire/queues/rx-0/rps_cpus";
             let mask = output(host, &["unshare", "--mount", "sh", "-c", script]);
-            let mask = u64::from_str_radix(&mask.trim().replace(',', ""), 16).unwrap();
-            let processors = &host.placement.processors;
-            assert_eq!(
-                mask,
-                processors.iter().fold(0, |mask, number| mask | 1 << number),
-                "{side}"
-            );
+            assert_eq!(numbers(&mask), host.placement.processors, "{side}");
             let common = testbed.facts.get("receive work");
             let fact = common.or_else(|| testbed.facts.get(&format!("{side}'s receive work")));
             assert!(fact.unwrap().starts_with("by RPS"), "{fact:?}");
@@ -119,7 +114,7 @@ fn nothing_stays_of_a_testbed_that_is_gone() {
             assert!(!place.exists(), "{}", place.display());
         }
         for child in &mut inhabitants {
-            assert!(!harness::await_end(child).success());
+            assert!(!harness::await_end(&mut child.0).success());
         }
     }
 }
@@ -160,7 +155,7 @@ fn what_a_killed_lab_left_behind_is_removed_and_nothing_else() {
 }
 
 const BEGIN: &str = "places:";
-/// Set by the test that kills it. Whoever runs the ignored tests as well does not wait.
+/// Set by the test that starts that lab and kills it.
 const WAITS: &str = "WEIR_TEST_LAB_WAITS";
 
 #[test]
@@ -215,6 +210,15 @@ fn layouts_without_sense_are_refused() {
     }
 }
 
+/// The numbers of the bits that are set in a mask of words of 32 bits, the highest word first.
+fn numbers(mask: &str) -> Vec<usize> {
+    let words = mask.trim().rsplit(',').map(|word| u32::from_str_radix(word, 16).unwrap());
+    let of_word = |(at, word): (usize, u32)| {
+        (0..32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 32 + bit)
+    };
+    words.enumerate().flat_map(of_word).collect()
+}
+
 fn up(layout: &Layout, needs: &[Need]) -> Option<Testbed> {
     (has(&HOSTS) && has(needs)).then(|| Testbed::up(layout).unwrap())
 }
@@ -226,8 +230,8 @@ fn places(testbed: &Testbed) -> Vec<PathBuf> {
     namespaces.chain(testbed.server.placement.groups.clone()).collect()
 }
 
-fn asleep(mut command: Command) -> Child {
-    command.arg("600").spawn().unwrap()
+fn asleep(mut command: Command) -> KilledOnDrop {
+    KilledOnDrop(command.arg("600").spawn().unwrap())
 }
 
 /// A namespace that no lab has made.
@@ -235,8 +239,8 @@ struct Foreign(String);
 
 impl Foreign {
     fn new(name: String) -> Self {
-        let status = Command::new("ip").args(["netns", "add", &name]).status().unwrap();
-        assert!(status.success());
+        let added = harness::output(Command::new("ip").args(["netns", "add", &name])).unwrap();
+        assert!(added.status.success(), "{added:?}");
         Self(name)
     }
 
@@ -247,7 +251,7 @@ impl Foreign {
 
 impl Drop for Foreign {
     fn drop(&mut self) {
-        let _ = Command::new("ip").args(["netns", "delete", &self.0]).status();
+        let _ = harness::output(Command::new("ip").args(["netns", "delete", &self.0]));
     }
 }
 

@@ -2,28 +2,19 @@
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::machine::has;
 use crate::said::Lines;
+use harness::KilledOnDrop;
 use lab::testbed::Need;
 use lab::vitals::{Reading, Side, Vitals, Watch};
 
-/// Ends with the test.
-struct Ends(Child);
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
-
-fn shell(script: &str) -> Ends {
+fn shell(script: &str) -> KilledOnDrop {
     let mut command = Command::new("sh");
     command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    Ends(command.spawn().unwrap())
+    KilledOnDrop(command.spawn().unwrap())
 }
 
 #[test]

@@ -37,7 +37,8 @@ const THREADS: &[&str] = &["--threads", "4"];
 
 /// Three times what can be answered where each takes 5 ms.
 const RATE: &str = "600";
-/// So though half of those who knock are refused.
+/// Twice that: each of two queues gets three times its share, also if half of the connections are
+/// refused.
 const RATE_TWICE: &str = "1200";
 
 /// Clients who come, whether they are answered or not, until it is dropped.

@@ -1,11 +1,11 @@
 //! `weir sim` as a user meets it: what it lists and says, and what is said to who asks wrongly.
 
 use std::io::Read;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use crate::support::server::send;
 use crate::support::terminal::Shown;
-use harness::{Need, await_end};
+use harness::{KilledOnDrop, Need, await_end};
 use rustix::process::Signal;
 
 fn command(args: &str) -> Command {
@@ -174,17 +174,6 @@ const STOPPED: [Stopped; 3] = [
     },
 ];
 
-/// One that may have no end, and is over with its test.
-struct Started(Child);
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        // It may be over already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// By ^C, and at once by one more.
 #[test]
 fn who_stops_has_what_is_done() {
@@ -197,7 +186,7 @@ fn who_stops_has_what_is_done() {
         let (terminal, shown) = Shown::new();
         let mut command = command(&format!("{} --replications 1000 --json {json}", of.asked));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(terminal);
-        let mut run = Started(command.spawn().expect("it starts"));
+        let mut run = KilledOnDrop(command.spawn().expect("it starts"));
         drop(command);
         for (what, is) in of.seen {
             shown.until(what, is);

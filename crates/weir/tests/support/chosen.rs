@@ -52,6 +52,17 @@ pub(crate) fn on_every(program: Program, test: impl Fn(&Combination) + Sync) -> 
     on_all(&combinations(program), test)
 }
 
+/// The same for those that the test is about.
+pub(crate) fn on_every_where(
+    program: Program,
+    is_meant: impl Fn(&Combination) -> bool,
+    test: impl Fn(&Combination) + Sync,
+) -> usize {
+    let mut all = combinations(program);
+    all.retain(is_meant);
+    on_all(&all, test)
+}
+
 /// The same where how a loop waits makes no difference.
 pub(crate) fn on_every_architecture(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
     let mut all = combinations(program);
@@ -73,6 +84,7 @@ pub(crate) fn on_every_alone(program: Program, test: impl Fn(&Combination) + Syn
 static FREE: (Mutex<usize>, Condvar) = (Mutex::new(SERVERS_AT_ONCE_MAX), Condvar::new());
 
 fn on_all(all: &[Combination], test: impl Fn(&Combination) + Sync) -> usize {
+    assert!(!all.is_empty(), "no architecture is meant, so nothing is tested");
     // Many systems let a process begin with 1,024 descriptors, and permit more.
     let _ = os::limits::descriptors();
     let left = Mutex::new(all.iter());
@@ -145,7 +157,7 @@ fn seed() -> &'static str {
         }
         let mut git = Command::new("git");
         git.args(["rev-parse", "--short=12", "HEAD"]).current_dir(env!("CARGO_MANIFEST_DIR"));
-        let hash = git.output().ok().filter(|output| output.status.success());
+        let hash = harness::output(&mut git).ok().filter(|output| output.status.success());
         hash.map_or_else(String::new, |hash| String::from_utf8_lossy(&hash.stdout).trim().into())
     })
 }

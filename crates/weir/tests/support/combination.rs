@@ -32,7 +32,7 @@ pub(crate) struct Combination {
     pub(crate) program: Program,
     pub(crate) architecture: String,
     pub(crate) poller: Option<String>,
-    /// Of a ring that is not as it is by default.
+    /// The flags of a ring that is not as it is by default.
     pub(crate) ring: &'static [&'static str],
     /// The architecture's row in the registry.
     pub(crate) row: Value,
@@ -110,12 +110,17 @@ impl Combination {
         self.is_alone && self.row["workers"] != 1 && self.row["holder"] != "process"
     }
 
-    /// Whether it takes a flag: `weir` says so, by not calling it wrong usage. No example does.
+    /// Whether it takes the flags with these values. `weir` says so: it calls one that it does not
+    /// take wrong usage. The examples take the same and do not say.
     pub(crate) fn takes(&self, flags: &[&str]) -> bool {
         let judged = Self { program: Program::Weir, ..self.clone() };
         let mut command = judged.command(Path::new("/no/such/directory"), flags);
         let (_, _, errors) = run(&mut command).expect("the binary runs");
-        flags.iter().filter(|flag| flag.starts_with("--")).all(|name| !errors.contains(name))
+        let named = |name: &&&str| name.starts_with("--") && errors.contains(**name);
+        let Some(name) = flags.iter().find(named) else { return true };
+        let is_refused = errors.contains(&format!("{name}: {} ", self.architecture));
+        assert!(is_refused, "{self}: {flags:?}: not refused by the architecture: {errors}");
+        false
     }
 
     /// Whether its ring is told so.

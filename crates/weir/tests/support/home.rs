@@ -51,8 +51,8 @@ impl Home {
         let binary = self.path("weir");
         // Not copied by this process: what it starts meanwhile would hold the copy open.
         let mut copy = Command::new("cp");
-        let copied = copy.arg(Program::Weir.path()).arg(&binary).status().expect("cp");
-        assert!(copied.success(), "cp: {copied}");
+        let copied = harness::output(copy.arg(Program::Weir.path()).arg(&binary)).expect("cp");
+        assert!(copied.status.success(), "cp: {copied:?}");
         binary
     }
 

@@ -119,7 +119,7 @@ impl Server {
     pub(crate) fn last_words(&mut self) -> String {
         let mut said = String::new();
         loop {
-            // Who outlives the server, and should not, holds the other end of the pipe.
+            // A process that outlives the server holds the other end of the pipe.
             assert!(await_input(&self.stdout), "{PATIENCE:?} after its end some of it is left");
             if self.stdout.read_line(&mut said).expect("its output in UTF-8") == 0 {
                 return said;

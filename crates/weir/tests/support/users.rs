@@ -19,8 +19,9 @@ pub(crate) fn as_user(user: u32, home: &Path, arguments: &[String]) -> Command {
         // Not by this process: what it starts meanwhile would hold the copy open for writing, and
         // such a file cannot be run.
         let mut cp = Command::new("cp");
-        let copied = cp.arg("-p").arg(Program::Weir.path()).arg(&copy).status().expect("cp");
-        assert!(copied.success(), "cp: {copied}");
+        let copied = harness::output(cp.arg("-p").arg(Program::Weir.path()).arg(&copy));
+        let copied = copied.expect("cp");
+        assert!(copied.status.success(), "cp: {copied:?}");
         copy.persist(&binary).expect("its name");
     }
     let mut command = Command::new("setpriv");

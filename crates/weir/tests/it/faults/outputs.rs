@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
@@ -18,26 +18,20 @@ use crate::support::metrics::counted;
 use crate::support::server::{address, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
-use harness::await_end;
+use harness::{KilledOnDrop, await_end};
 
 /// A server whose standard output and error output are ours to choose.
-struct Process(Child);
+struct Process(KilledOnDrop);
 
 impl Process {
     fn start(mut command: Command, out: impl Into<Stdio>, errors: impl Into<Stdio>) -> Self {
-        Self(command.stdin(Stdio::null()).stdout(out).stderr(errors).spawn().expect("the binary"))
+        let command = command.stdin(Stdio::null()).stdout(out).stderr(errors);
+        Self(KilledOnDrop(command.spawn().expect("the binary")))
     }
 
     fn stop(mut self) {
-        send(self.0.id(), Signal::TERM);
-        assert_eq!(await_end(&mut self.0).code(), Some(0));
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        send(self.0.0.id(), Signal::TERM);
+        assert_eq!(await_end(&mut self.0.0).code(), Some(0));
     }
 }
 
@@ -125,7 +119,7 @@ fn a_file_keeps_what_others_write_to_it() {
     for times in 1..=2 {
         asks(address, "/digits.txt");
         has(DIGITS_LINE, times);
-        send(process.0.id(), Signal::HUP);
+        send(process.0.0.id(), Signal::HUP);
         has("retires", times);
     }
     process.stop();
@@ -149,11 +143,11 @@ fn another_program_writes_there_too() {
     let address = line_with(&mut lines, "listening on").1.expect("an address");
     asks(address, "/digits.txt");
     line_with(&mut lines, DIGITS_LINE);
-    send(process.0.id(), Signal::USR2);
+    send(process.0.0.id(), Signal::USR2);
     let (line, _) = line_with(&mut lines, "this one retires");
     let new = line.split_once("process ").and_then(|(_, rest)| rest.split(' ').next());
     let new: u32 = new.expect("its number").parse().expect("a number");
-    assert_eq!(await_end(&mut process.0).code(), Some(0));
+    assert_eq!(await_end(&mut process.0.0).code(), Some(0));
     asks(address, "/digits.txt");
     line_with(&mut lines, DIGITS_LINE);
     send(new, Signal::TERM);

@@ -317,7 +317,7 @@ fn a_log_may_be_the_standard_output_that_is_a_file() {
     let mut command = Command::new(Program::Weir.path());
     command.arg("serve").arg(site.root()).args(["--listen", "127.0.0.1:0", "--admin", "off"]);
     command.args(["--landlock", "on", "--access-log", "/dev/stdout"]).stdout(output);
-    let mut child = command.spawn().expect("the binary");
+    let mut child = harness::KilledOnDrop(command.spawn().expect("the binary"));
     let said = || fs::read_to_string(&log).expect("UTF-8");
     let listens = || {
         let said = said();
@@ -329,7 +329,7 @@ fn a_log_may_be_the_standard_output_that_is_a_file() {
     wire.get("/digits.txt", "").expect("sent");
     assert_eq!(wire.reply(false).expect("a reply").1, DIGITS);
     let has_line = await_true(PATIENCE, || said().contains("\"GET /digits.txt HTTP/1.1\" 200"));
-    crate::support::server::send(child.id(), rustix::process::Signal::TERM);
-    assert_eq!(harness::await_end(&mut child).code(), Some(0));
+    crate::support::server::send(child.0.id(), rustix::process::Signal::TERM);
+    assert_eq!(harness::await_end(&mut child.0).code(), Some(0));
     assert!(has_line, "{}", said());
 }

@@ -14,7 +14,7 @@ use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::server::{Server, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
-use harness::await_end;
+use harness::{KilledOnDrop, await_end};
 
 /// The next word that a manager hears; what stands in further lines is for itself.
 fn hears(socket: &UnixDatagram) -> String {
@@ -62,14 +62,15 @@ fn a_manager_follows_another_program() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
     let mut command = activated(listener.try_clone().expect("a descriptor"), &site.root());
-    let mut child = command.env("NOTIFY_SOCKET", &place).spawn().expect("a shell");
+    let child = command.env("NOTIFY_SOCKET", &place).spawn().expect("a shell");
+    let mut child = KilledOnDrop(child);
     assert_eq!(hears(&socket), "READY=1");
-    send(child.id(), Signal::USR2);
+    send(child.0.id(), Signal::USR2);
     let mut words = [hears(&socket), hears(&socket)];
     words.sort_unstable();
     assert_eq!(words[1], "READY=1", "of the one that takes over: {words:?}");
     let pid = words[0].strip_prefix("MAINPID=").expect("its number").parse().expect("a number");
-    assert_eq!(await_end(&mut child).code(), Some(0));
+    assert_eq!(await_end(&mut child.0).code(), Some(0));
     assert_eq!(fetches(address), DIGITS);
     send(pid, Signal::TERM);
     assert_eq!(hears(&socket), "STOPPING=1");
@@ -106,10 +107,11 @@ fn a_socket_that_was_handed_over_is_served_and_outlives_the_server() {
         let handed = listener.try_clone().expect("a descriptor");
         let mut command = activated(handed, &site.root());
         // Not by `Server`, which takes the standard input for itself.
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("a shell");
+        let child = command.stdout(Stdio::piped()).spawn().expect("a shell");
+        let mut child = KilledOnDrop(child);
         assert_eq!(fetches(address), DIGITS);
-        send(child.id(), Signal::TERM);
-        assert_eq!(await_end(&mut child).code(), Some(0));
+        send(child.0.id(), Signal::TERM);
+        assert_eq!(await_end(&mut child.0).code(), Some(0));
     }
 }
 

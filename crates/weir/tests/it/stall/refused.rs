@@ -42,8 +42,8 @@ fn what_waits_for_no_helper_is_refused_and_counted() {
     });
 }
 
-/// A disk that took one and a half times as long for the last one as one may wait will not have
-/// done two within that.
+/// If the last load took one and a half times the load delay, two more loads cannot finish within
+/// it, so the second one is refused.
 #[test]
 fn what_would_be_loaded_too_late_is_refused() {
     if lacks_slow_files() {
