@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A command that runs for longer hangs. Some compile the workspace, which takes a slow machine long.
-/// No test measures these bounds.
+/// A command that runs for longer hangs. Some compile the whole workspace on a slow machine. No
+/// test measures these bounds.
 const RUN_MAX: Duration = Duration::from_secs(3600);
 
 /// A process that was told to end, or does nothing else, and is there for longer hangs.

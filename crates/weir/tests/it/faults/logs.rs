@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use harness::{KilledOnDrop, await_end};
 use rustix::process::Signal;
 use serde_json::{Map, Value};
 
@@ -271,20 +270,15 @@ fn whoever_does_not_read_what_is_said_holds_nothing_up() {
     let mut command = Command::new(Program::Weir.path());
     command.arg("serve").arg(site.root()).args(["--admin", "off", "--listen"]);
     let child = command.arg(format!("unix:{}", place.display())).stdout(pipe).spawn();
-    let mut child = KilledOnDrop(child.expect("the binary"));
+    let mut child = harness::KilledOnDrop(child.expect("the binary"));
     let mut client = await_some(PATIENCE, || UnixStream::connect(&place).ok()).expect("it listens");
     client.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     client.write_all(b"GET /digits.txt HTTP/1.0\r\n\r\n").expect("sent");
     let mut reply = Vec::new();
     let got = client.read_to_end(&mut reply);
     send(child.0.id(), Signal::TERM);
-    assert_eq!(await_end(&mut child.0).code(), Some(0), "{got:?}");
+    assert_eq!(harness::await_end(&mut child.0).code(), Some(0), "{got:?}");
     assert!(reply.ends_with(DIGITS), "{got:?}: {}", reply.escape_ascii());
-}
-
-/// The standard library makes no FIFOs.
-fn make_fifo(path: &Path) {
-    rustix::fs::mkfifoat(rustix::fs::CWD, path, 0o600.into()).expect("a FIFO");
 }
 
 /// A pipe that was read when it was opened, and is full since.
@@ -294,7 +288,7 @@ fn whoever_does_not_read_the_log_holds_nothing_up() {
     on_mechanisms_alone(Program::Weir, |combination| {
         let home = tempfile::tempdir().expect("a directory");
         let pipe = home.path().join("pipe");
-        make_fifo(&pipe);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a FIFO");
         // On Linux that opens both ends, and waits for neither.
         let mut both = File::options().read(true).write(true).open(&pipe).expect("both ends");
         rustix::io::ioctl_fionbio(&both, true).expect("not to wait");
@@ -316,7 +310,7 @@ fn a_pipe_that_nobody_reads_is_no_log() {
     let site = Fixture::new();
     let home = tempfile::tempdir().expect("a directory");
     let pipe = home.path().join("pipe");
-    make_fifo(&pipe);
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a FIFO");
     for flag in ["--access-log", "--error-log"] {
         let mut command = Command::new(Program::Weir.path());
         command.arg("serve").arg(site.root()).args(["--listen", "127.0.0.1:0", "--admin", "off"]);
