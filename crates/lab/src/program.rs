@@ -20,21 +20,26 @@ pub(crate) struct Program {
     pub(crate) package: &'static str,
     /// What it is told to say its version.
     pub(crate) version: &'static str,
-    /// Where else it is looked for.
-    pub(crate) elsewhere: &'static [&'static str],
+}
+
+/// Where programs for root are, which the PATH of many users does not have.
+const SYSTEM_PLACES: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// Where the program of that file name is: looked for as a shell does, and among those for root.
+pub(crate) fn path_of(file: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let places = std::env::split_paths(&path).filter(|place| !place.as_os_str().is_empty());
+    let mut files = places.chain(SYSTEM_PLACES.map(PathBuf::from)).map(|place| place.join(file));
+    files.find(|file| file.is_file())
 }
 
 impl Program {
-    /// Where it is: looked for as a shell does, and elsewhere.
+    /// Where it is.
     ///
     /// # Errors
     /// It is not installed: a line that says how to.
     pub(crate) fn found(&self) -> Result<PathBuf, Failure> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let places = std::env::split_paths(&path).filter(|place| !place.as_os_str().is_empty());
-        let places = places.chain(self.elsewhere.iter().map(PathBuf::from));
-        let mut files = places.map(|place| place.join(self.file));
-        files.find(|file| file.is_file()).ok_or_else(|| {
+        path_of(self.file).ok_or_else(|| {
             let Self { name, package, .. } = self;
             Failure::Machine(format!("{name} is not installed: apt-get install {package}"))
         })

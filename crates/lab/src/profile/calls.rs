@@ -72,13 +72,8 @@ pub(super) struct Tracer {
 /// have one each, and half as many again. When they do not suffice, the profile says so.
 const TABLE_ENTRIES: &str = "16384";
 
-pub(super) const BPFTRACE: Program = Program {
-    name: "bpftrace",
-    file: "bpftrace",
-    package: "bpftrace",
-    version: "--version",
-    elsewhere: &[],
-};
+pub(super) const BPFTRACE: Program =
+    Program { name: "bpftrace", file: "bpftrace", package: "bpftrace", version: "--version" };
 
 /// Where the kernel's trace points are listed, where that is mounted.
 const TRACING: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];

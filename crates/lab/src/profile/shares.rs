@@ -52,13 +52,8 @@ pub struct Share {
     pub percent: f64,
 }
 
-pub(super) const PERF: Program = Program {
-    name: "perf",
-    file: "perf",
-    package: "linux-perf",
-    version: "--version",
-    elsewhere: &[],
-};
+pub(super) const PERF: Program =
+    Program { name: "perf", file: "perf", package: "linux-perf", version: "--version" };
 
 /// perf at work.
 #[derive(Debug)]

@@ -50,9 +50,6 @@ pub type Grid = &'static [(&'static str, &'static [&'static str])];
 pub const PEERS: &[Peer] =
     &[nginx::NGINX, lighttpd::LIGHTTPD, h2o::H2O, apache::EVENT, apache::PREFORK, caddy::CADDY];
 
-/// Where servers are, though the path of many users has it not.
-const SYSTEM_PLACES: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
-
 pub(super) fn launch(
     peer: &Peer,
     knobs: &BTreeMap<String, String>,
@@ -102,7 +99,7 @@ impl Peer {
 
     fn as_program(&self) -> Program {
         let &Self { name, package, program: file, version, .. } = self;
-        Program { name, file, package, version, elsewhere: &SYSTEM_PLACES }
+        Program { name, file, package, version }
     }
 }
 

@@ -19,6 +19,7 @@ use os::placement::Placement;
 use super::name::Name;
 use crate::Failure;
 use crate::hearing::hear;
+use crate::program::path_of;
 pub(super) use image::{image, new_image};
 pub use model::{Arm, Disk};
 
@@ -196,7 +197,8 @@ fn unmount(at: &Path, flags: &[&str]) -> io::Result<()> {
 /// A program of the package util-linux or e2fsprogs.
 fn run(program: &str, flags: &[&str], paths: &[&Path]) -> Result<(), Failure> {
     let failed = |why: &str| Failure::Machine(format!("{program}: {}", why.trim()));
-    let output = Command::new(program).args(flags).args(paths).output();
+    let found = path_of(program).unwrap_or_else(|| program.into());
+    let output = Command::new(found).args(flags).args(paths).output();
     let output = output.map_err(|error| failed(&error.to_string()))?;
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
@@ -211,10 +213,8 @@ fn run(program: &str, flags: &[&str], paths: &[&Path]) -> Result<(), Failure> {
 /// What this machine lacks for a slow disk.
 pub(super) fn lack() -> Option<String> {
     let files = ["/dev/fuse", "/dev/loop-control"].map(|file| (file, Path::new(file).exists()));
-    let programs = ["mount", "losetup", "umount", "mke2fs"].map(|program| {
-        let version = Command::new(program).arg("-V").stdin(Stdio::null()).output();
-        (program, version.is_ok())
-    });
+    let programs = ["mount", "losetup", "umount", "mke2fs"];
+    let programs = programs.map(|program| (program, path_of(program).is_some()));
     let absent = files.into_iter().chain(programs).filter(|(_, is_there)| !is_there);
     let absent: Vec<&str> = absent.map(|(name, _)| name).collect();
     (!absent.is_empty()).then(|| format!("no {}: no slower disk", absent.join(", ")))

@@ -80,6 +80,9 @@ mod tests {
     /// Whatever share of them the files need.
     #[test]
     fn there_are_inodes_for_all() {
+        if harness::lacks(&[harness::Need::Program("mkfs.ext4")]) {
+            return;
+        }
         for (files, bytes) in [(1_000, 420 << 20), (1_260, 230 << 20), (40, 0)] {
             let home = tempfile::tempdir().unwrap();
             let site = home.path().join("site");
