@@ -18,11 +18,16 @@ const HALF: &[&str] = &["--admit-percent", "50"];
 const KNOCKERS: usize = 400;
 
 fn check_half_get_in(combination: &Combination, admin: SocketAddr, to: SocketAddr) {
-    // Those who knocked before wait until they are taken, and may fill the queue.
-    let is_empty = || queue(admin, to)["length"] == 0;
-    assert!(await_true(PATIENCE, is_empty), "{combination}: some wait on");
-    let admitted = admitted(to, KNOCKERS);
-    assert!(admitted.abs_diff(KNOCKERS / 2) <= 50, "{combination}: {admitted} of {KNOCKERS}");
+    let mut last = 0;
+    let are_half = || {
+        // Connections of before wait until they are accepted, and may fill the queue.
+        let is_empty = || queue(admin, to)["length"] == 0;
+        assert!(await_true(PATIENCE, is_empty), "{combination}: some wait on");
+        // A busy kernel answers some after `connect` has returned, so one count may be too low.
+        last = admitted(to, KNOCKERS);
+        last.abs_diff(KNOCKERS / 2) <= 50
+    };
+    assert!(await_true(PATIENCE, are_half), "{combination}: {last} of {KNOCKERS}");
 }
 
 /// Whoever gets in makes it look.
