@@ -2,6 +2,7 @@
 
 use memchr::memchr;
 
+use crate::body::is_token;
 use crate::{Limits, Refusal, Request, Status};
 
 /// Looks for the end of a head in bytes that come piece by piece; each byte is looked at once.
@@ -42,6 +43,9 @@ impl Scan {
                 return Err(BAD);
             }
             let is_empty = lf == self.line + 1;
+            if self.line == 0 && !is_empty {
+                judge_line(&bytes[..=lf], limits)?;
+            }
             self.seen = lf + 1;
             self.line = self.seen;
             if is_empty {
@@ -49,6 +53,9 @@ impl Scan {
             }
         }
         self.seen = bytes.len();
+        if self.line == 0 && !begins_with_method(bytes) {
+            return Err(BAD);
+        }
         // At least one byte is still to come.
         self.within(bytes.len() + 1, limits)?;
         Ok(None)
@@ -57,6 +64,25 @@ impl Scan {
     fn within(&self, bytes: usize, limits: &Limits) -> Result<(), Refusal> {
         if self.line == 0 { within_line(bytes, limits) } else { within_head(bytes, limits) }
     }
+}
+
+/// Judges a request line before its fields have come: what speaks another protocol may wait for an
+/// answer to its first line.
+fn judge_line(line: &[u8], limits: &Limits) -> Result<(), Refusal> {
+    let head = [line, b"Host: a\r\n\r\n"].concat();
+    match Request::judge(&head, limits) {
+        // That is said of the field, not of the line.
+        Ok(_) | Err(TOO_MANY) => Ok(()),
+        Err(refusal) => Err(refusal),
+    }
+}
+
+/// Whether bytes without a line's end may be the beginning of a request. A CR alone may be that of
+/// an empty line before it.
+fn begins_with_method(bytes: &[u8]) -> bool {
+    let begin = &bytes[..bytes.len().min(LINE_EXTRA_BYTES)];
+    let method = begin.split(|byte| *byte == b' ').next().unwrap_or_default();
+    bytes == b"\r" || method.iter().all(|byte| is_token(*byte))
 }
 
 /// Judges the length of a request line, its CRLF included.

@@ -50,6 +50,46 @@ fn errors_as_the_client_reads_them() {
     assert!(reply.ends_with("Content-Length: 0\r\n\r\n"), "no error: {reply}");
 }
 
+/// Whoever speaks another protocol may wait for an answer to its first bytes.
+#[test]
+fn a_wrong_request_line_is_refused_before_the_head_ends() {
+    let rows: [(&[u8], Option<u16>); 14] = [
+        (b"SSH-2.0-OpenSSH_9.0\r\n", Some(400)),
+        (b"GET /\r\n", Some(400)),
+        (b"HELLO\r\n", Some(400)),
+        (b"GET / HTTP/9.9\r\n", Some(505)),
+        (b"PRI * HTTP/2.0\r\n", Some(505)),
+        (b"GET /#part HTTP/1.1\r\n", Some(400)),
+        (b"\x03\0\0\x13\x0e\xe0\0\0\0\0\0\x01\0\x08\0", Some(400)),
+        (b"\rGET", Some(400)),
+        (b"GET / HTTP/1.1\r\n", None),
+        (b"GET / HTTP/1.0\r\n", None),
+        (b"GET / HTTP/1.2\r\nHo", None),
+        (b"OPTIONS * HTTP/1.1\r\n", None),
+        (b"M-SEARCH", None),
+        (b"\r", None),
+    ];
+    for (bytes, expected) in rows {
+        for size in [1, bytes.len()] {
+            let now = Now { at: Instant::ORIGIN, date: Date::new(SECONDS) };
+            let mut connection = Connection::<()>::new(Shared::default(), now.at);
+            for piece in bytes.chunks(size) {
+                if matches!(connection.want(), Want::Recv) {
+                    connection.received(piece, &now);
+                }
+            }
+            let told = match connection.want() {
+                Want::Send(chunk, _) => {
+                    let status = String::from_utf8_lossy(&chunk.bytes()[9..12]).into_owned();
+                    Some(status.parse().expect("a status"))
+                }
+                _ => None,
+            };
+            assert_eq!(told, expected, "{} by {size}", bytes.escape_ascii());
+        }
+    }
+}
+
 /// What a connection sends where that was found.
 fn reply_to(request: &str, found: Found<()>) -> String {
     let now = Now { at: Instant::ORIGIN, date: Date::new(SECONDS) };
