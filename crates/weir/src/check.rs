@@ -1,18 +1,19 @@
 //! `weir check`: what a file says, without serving.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
 use config::{Flags, explain, summary};
 use h1::{Date, Now};
 
+use crate::flags::path;
 use crate::{shown, usage};
 
 pub(crate) fn check(flags: &ArgMatches) -> ExitCode {
     let text = |name| flags.get_one::<String>(name).map(String::as_str);
-    let file = text("file").unwrap_or_default();
-    let settings = match config::read(Path::new(file), Flags::default()) {
+    let file = flags.get_one::<PathBuf>("file").map_or(Path::new(""), PathBuf::as_path);
+    let settings = match config::read(file, Flags::default()) {
         Ok(settings) => settings,
         Err(faults) => return usage(&lines(&faults)),
     };
@@ -50,7 +51,7 @@ pub(crate) fn command() -> Command {
     let help = "Shows which host and which rules a URL has, and which one answers";
     Command::new("check")
         .about("Checks a configuration file and shows what it would serve")
-        .arg(Arg::new("file").value_name("FILE").required(true).help("What serve --config takes"))
+        .arg(path("file", "FILE").required(true).help("What serve --config takes"))
         .arg(Arg::new("explain").long("explain").value_name("URL").help(help))
         .after_help(EXAMPLES)
 }

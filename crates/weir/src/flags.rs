@@ -1,11 +1,18 @@
 //! Tables of knobs as flags.
 
-use clap::Arg;
+use std::path::PathBuf;
+
+use clap::{Arg, value_parser};
 use load::knob::Knob;
 
 /// One that takes whatever stands behind it.
 pub(crate) fn flag(name: &'static str, value: &'static str, help: String) -> Arg {
     Arg::new(name).long(name).value_name(value).help(help).allow_hyphen_values(true)
+}
+
+/// A positional argument that names a file or a directory, in any bytes.
+pub(crate) fn path(name: &'static str, value: &'static str) -> Arg {
+    Arg::new(name).value_name(value).value_parser(value_parser!(PathBuf))
 }
 
 /// A flag for each of a table; `whose` says what is to stand before a knob's reason.

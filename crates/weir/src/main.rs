@@ -105,8 +105,9 @@ fn said(error: &clap::Error) -> String {
     let said = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
     let line = said.collect::<Vec<_>>().join(" ");
     let (mut tool, mut whose) = (&command(), String::from("weir"));
-    for word in std::env::args().skip(1) {
-        let Some(found) = tool.find_subcommand(&word) else { break };
+    for word in std::env::args_os().skip(1) {
+        let word = word.to_string_lossy();
+        let Some(found) = tool.find_subcommand(&*word) else { break };
         tool = found;
         whose = format!("{whose} {word}");
     }

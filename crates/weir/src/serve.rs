@@ -12,7 +12,7 @@ use servers::settings::Settings;
 use servers::{Failure, Program, Voice};
 
 use crate::check::lines;
-use crate::flags::{Few, flag, in_short};
+use crate::flags::{Few, flag, in_short, path};
 use crate::{listing, machine, usage};
 
 pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
@@ -80,7 +80,7 @@ pub(crate) fn command() -> Command {
     let architectures = "Lists the architectures and ends";
     Command::new("serve")
         .about("Serves a directory")
-        .arg(Arg::new("dir").value_name("DIR").help("What to serve [default: .]"))
+        .arg(path("dir", "DIR").help("What to serve [default: .]"))
         .args(folder)
         .arg(Arg::new("config").long("config").value_name("FILE").help(config))
         .args(knobs)
@@ -94,17 +94,16 @@ pub(crate) fn command() -> Command {
 /// What the flags and the file say as it is now; flags win, each value judged by its knob.
 fn settings(flags: &ArgMatches) -> Result<Settings, String> {
     let text = |name| flags.get_one::<String>(name).map(String::as_str);
+    let root = flags.get_one::<PathBuf>("dir");
     // First by themselves: an architecture that does not exist is no measure for the file.
     let said = judged(flags, Settings::default())?;
     let mut settings = match text("config") {
         Some(file) => {
             let known =
-                Flags { architecture: text("architecture"), root: text("dir").map(Path::new) };
+                Flags { architecture: text("architecture"), root: root.map(PathBuf::as_path) };
             config::read(Path::new(file), known).map_err(|faults| lines(&faults))?
         }
-        None => {
-            Settings { root: text("dir").map_or(said.root, PathBuf::from), ..Settings::default() }
-        }
+        None => Settings { root: root.cloned().unwrap_or(said.root), ..Settings::default() },
     };
     let pages = flags.get_many::<String>("error-page").into_iter().flatten();
     let folder = Folder {

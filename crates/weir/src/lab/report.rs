@@ -10,6 +10,7 @@ use lab::point::Point;
 use lab::report::terminal;
 use lab::results::Results;
 
+use crate::flags::path;
 use crate::shown;
 
 /// What a page is drawn of, in short.
@@ -25,7 +26,7 @@ pub(super) struct Beside {
 }
 
 pub(super) fn command() -> Command {
-    let dirs = Arg::new("dir").value_name("DIR").num_args(1..).required(true);
+    let dirs = path("dir", "DIR").num_args(1..).required(true);
     let out = Arg::new("out").long("out").value_name("DIR");
     Command::new("report")
         .about("Writes the page and the figures of results, of several runs together if need be")
@@ -35,7 +36,7 @@ pub(super) fn command() -> Command {
 
 pub(super) fn report(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let dirs: Vec<PathBuf> =
-        flags.get_many::<String>("dir").into_iter().flatten().map(PathBuf::from).collect();
+        flags.get_many::<PathBuf>("dir").into_iter().flatten().cloned().collect();
     let mut all = Vec::new();
     for dir in &dirs {
         let results = Results::read(dir)?;

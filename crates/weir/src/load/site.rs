@@ -2,21 +2,22 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use load::engine::Failure;
 use load::site_files::{self, Fault};
 
 use super::flags;
+use crate::flags::path;
 use crate::shown;
 use crate::terminal::{self, CLEARED};
 
 pub(super) fn command() -> Command {
     Command::new("make-site")
         .about("Makes the files of a workload, for the server that is to be measured")
-        .arg(Arg::new("dir").value_name("DIR").required(true).help("Where; made if it is missing"))
+        .arg(path("dir", "DIR").required(true).help("Where; made if it is missing"))
         .arg(flags::workload("Whose files; it says first how many and how large they are"))
         .args(flags::of_workloads())
         .after_help(
@@ -36,13 +37,13 @@ pub(super) fn make_site(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     // The site of a log is one that is made for it.
     settings.log.is_made = true;
     let workload = load::workload::make(name, &settings).map_err(Failure::Operator)?;
-    let dir = flags.get_one::<String>("dir").map_or(".", String::as_str);
+    let dir = flags.get_one::<PathBuf>("dir").map_or(Path::new("."), PathBuf::as_path);
     if let Some(size) = site_files::size(workload.files()) {
-        eprintln!("weir: {dir} will have {size}");
+        eprintln!("weir: {} will have {size}", dir.display());
     }
     let is_seen = io::stderr().is_terminal();
     let mut percent = None;
-    let made = site_files::make(workload.files(), Path::new(dir), |progress| {
+    let made = site_files::make(workload.files(), dir, |progress| {
         // A line for each hundredth: files may be many, and terminals are slow.
         if is_seen && percent.replace(progress.percent()) != Some(progress.percent()) {
             let line = terminal::cut(&progress.to_string(), terminal::columns());
@@ -59,5 +60,5 @@ pub(super) fn make_site(flags: &ArgMatches) -> Result<ExitCode, Failure> {
             Failure::Machine(fault.to_string())
         }
     })?;
-    Ok(shown(&format!("{dir}: {made}, {} of which were there before\n", made.kept)))
+    Ok(shown(&format!("{}: {made}, {} of which were there before\n", dir.display(), made.kept)))
 }

@@ -1,7 +1,9 @@
 //! Mistakes of the operator: one line that says what would do, and the right exit status.
 
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::net::TcpListener;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -47,6 +49,43 @@ fn wrong_usage_is_told_in_one_line() {
     check(&["serve", "--cache-mb", "-1"], USAGE, &["--cache-mb"]);
     check(&["serve", "--listen", "nonsense:port"], USAGE, &["nonsense:port"]);
     check(&["serve", "--json"], USAGE, &["--list-architectures"]);
+}
+
+/// A name is bytes (POSIX), so an argument need not be UTF-8: a path is taken as it is, and what is
+/// no path is refused.
+#[test]
+fn arguments_may_be_any_bytes() {
+    let home = tempfile::tempdir().expect("a directory");
+    let strange = OsStr::from_bytes(b"caf\xe9");
+    let site = home.path().join(strange);
+    fs::create_dir(&site).expect("a directory");
+    fs::write(site.join("weir.toml"), "no-such-key = 1\n").expect("a file");
+    let rows: [(&[&str], &Path, &str); 11] = [
+        (&["serve", "--list-architectures", "--json", "--no-such"], strange.as_ref(), "--no-such"),
+        (&["check"], &site.join("weir.toml"), "no-such-key"),
+        (&["check"], &site.join("none.toml"), "none.toml"),
+        (&["load"], strange.as_ref(), "UTF-8"),
+        (&["load", "compare", "a"], strange.as_ref(), "UTF-8"),
+        (&["load", "describe"], strange.as_ref(), "UTF-8"),
+        (&["lab", "run"], strange.as_ref(), "UTF-8"),
+        (&["lab", "report"], &site, "no results"),
+        (&["sim", "run"], strange.as_ref(), "UTF-8"),
+        (&["completions"], strange.as_ref(), "UTF-8"),
+        (&[], strange.as_ref(), "UTF-8"),
+    ];
+    for (arguments, path, says) in rows {
+        let mut command = Command::new(Program::Weir.path());
+        let (code, output, errors) = run(command.args(arguments).arg(path)).expect("it runs");
+        assert_eq!(code, Some(USAGE), "{arguments:?}: {output}{errors}");
+        assert_eq!(errors.lines().count(), 1, "{arguments:?}: {errors}");
+        assert!(errors.contains(says), "{arguments:?}: {errors}");
+    }
+    fs::write(site.join("index.html"), "here").expect("an index");
+    let mut command = Command::new(Program::Weir.path());
+    command.arg("serve").arg(&site).args(["--listen", "127.0.0.1:0", "--admin", "off"]);
+    let server = Server::start(command, 0);
+    assert_eq!(server.fetch("/").as_deref(), Ok(&b"here"[..]));
+    server.stop();
 }
 
 #[test]
