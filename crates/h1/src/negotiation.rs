@@ -68,6 +68,13 @@ impl Codings {
         })
     }
 
+    /// All but one.
+    #[must_use]
+    pub fn without(self, left_out: Coding) -> Self {
+        let left: Vec<Coding> = self.iter().filter(|coding| *coding != left_out).collect();
+        Self::of(&left)
+    }
+
     /// Whether only the plain bytes suit.
     #[must_use]
     pub const fn is_empty(self) -> bool {

@@ -14,7 +14,7 @@ use crate::listing::{self, Format};
 use crate::mime::{self, Media};
 use crate::names::{self, CODINGS};
 use crate::path;
-use crate::refused::{Refused, is_missing, status_of};
+use crate::refused::{Hint, Refused, is_absent, is_passing, status_of};
 use crate::ruling::{Files, Place};
 
 /// Times that a file which changes while it is being read is read again, before it is sent from
@@ -86,7 +86,7 @@ impl Disk {
         lines: &Shared<[u8]>,
         lookup: &Lookup,
         before: Option<Loading>,
-    ) -> Result<Reached, Refused> {
+    ) -> Result<(Reached, Option<Hint>), Refused> {
         let reached = self.reach(place, lines, lookup, before);
         reached.map_err(|refused| match place.files {
             // Or it would tell that there is such an account (CVE-2001-1013): what is closed does,
@@ -104,7 +104,7 @@ impl Disk {
         lines: &Shared<[u8]>,
         lookup: &Lookup,
         before: Option<Loading>,
-    ) -> Result<Reached, Refused> {
+    ) -> Result<(Reached, Option<Hint>), Refused> {
         let (root, path) = self.root(&place.files, &lookup.path)?;
         let leads_out = RefCell::new(None);
         let stat = |name: &[u8]| {
@@ -118,25 +118,41 @@ impl Disk {
             Status::NOT_FOUND => Refused::missing(&place.files, &root, path, leads_out.take()),
             status => status.into(),
         };
-        let target = self.resolve(stat, path, place, lookup.codings).map_err(refused)?;
-        match before {
-            Some(before) if before.source == target.source => return Ok(Reached::End(before)),
-            _ => {}
-        }
-        let shown = || [&place.at[..], &lookup.path].concat();
-        match target.source {
-            Source::Directory => Ok(Reached::End(redirect(&shown(), lines))),
-            Source::Listing(format) => {
-                let page = listing::page(&root, &target.name, &shown(), format);
-                let page = page.map_err(refused)?;
-                Ok(Reached::End(listed(page, format, lines)))
+        let mut codings = lookup.codings;
+        let mut hint = None;
+        loop {
+            let target = self.resolve(stat, path, place, codings).map_err(refused)?;
+            match &before {
+                Some(before) if before.source == target.source => {
+                    return Ok((Reached::End(before.clone()), hint));
+                }
+                _ => {}
             }
-            Source::File { coding, varies, .. } => {
-                let lines = Shared::clone(lines);
-                let unread = open(&root, &target, coding, varies, lines)?;
-                let small = unread.stat.size <= self.small_bytes_max;
-                Ok(if small { Reached::Unread(unread) } else { Reached::End(unread.whole()) })
-            }
+            let shown = || [&place.at[..], &lookup.path].concat();
+            let reached = match target.source {
+                Source::Directory => Reached::End(redirect(&shown(), lines)),
+                Source::Listing(format) => {
+                    let page = listing::page(&root, &target.name, &shown(), format);
+                    Reached::End(listed(page.map_err(refused)?, format, lines))
+                }
+                Source::File { coding, varies, .. } => {
+                    match (open(&root, &target, coding, varies, lines), coding) {
+                        (Ok(unread), _) if unread.stat.size <= self.small_bytes_max => {
+                            Reached::Unread(unread)
+                        }
+                        (Ok(unread), _) => Reached::End(unread.whole()),
+                        // There need be no sibling, so one that cannot be read is left out.
+                        (Err(error), Some(coding)) if !is_passing(&error) => {
+                            codings = codings.without(coding);
+                            let name = [&target.name, coding.suffix().as_bytes()].concat();
+                            hint = hint.or_else(|| Hint::left_out(&place.files, &name, &error));
+                            continue;
+                        }
+                        (Err(error), _) => return Err(status_of(&error).into()),
+                    }
+                }
+            };
+            return Ok((reached, hint));
         }
     }
 
@@ -207,7 +223,7 @@ impl Disk {
         let name = path.strip_prefix(b"/").unwrap_or(path).to_vec();
         if path.ends_with(b"/") {
             return match (self.resolve_index(stat, &name, place, codings), place.listing) {
-                (Err(error), Some(format)) if is_missing(&error) => {
+                (Err(error), Some(format)) if is_absent(&error) => {
                     let media = mime::of(&name);
                     Ok(Target { name, media, source: Source::Listing(format) })
                 }
@@ -215,7 +231,7 @@ impl Disk {
             };
         }
         let original = stat(&name);
-        let is_no_file = original.as_ref().map_or_else(is_missing, |stat| stat.kind != Kind::File);
+        let is_no_file = original.as_ref().map_or_else(is_absent, |stat| stat.kind != Kind::File);
         if is_no_file && let Some(page) = resolve_page(&stat, &name, place, codings)? {
             return Ok(page);
         }
@@ -230,8 +246,9 @@ impl Disk {
         }
     }
 
-    /// The first index file of the directory that there is. A directory without one has nothing to
-    /// show, and a file that is named with a slash behind it is no directory.
+    /// The first index file of the directory that there is, also one that cannot be read: a listing
+    /// in its place would publish what the operator has hidden behind it. A directory without one
+    /// has nothing to show, and a file that is named with a slash behind it is no directory.
     fn resolve_index(
         &self,
         stat: impl Fn(&[u8]) -> io::Result<Stat>,
@@ -246,7 +263,7 @@ impl Disk {
                     return choose(stat, name, original, place, codings);
                 }
                 Ok(_) => {}
-                Err(error) if is_missing(&error) => {}
+                Err(error) if is_absent(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -289,7 +306,7 @@ impl Unread {
         let representation = Shared::new(Representation {
             status: Status::OK,
             coding,
-            modified: u64::try_from(stat.mtime_ns.div_euclid(NS_PER_SECOND)).ok(),
+            modified: modified(&stat),
             varies,
             words: Words::of(Wording {
                 media_type: media_type.as_bytes(),
@@ -321,6 +338,7 @@ impl Source {
 }
 
 const NS_PER_SECOND: i128 = 1_000_000_000;
+const SECONDS_PER_DAY: u64 = 86_400;
 
 /// The page whose clean URL ends with that name, if there is one.
 fn resolve_page(
@@ -335,7 +353,7 @@ fn resolve_page(
     let name = [name, names::PAGE].concat();
     match stat(&name) {
         Ok(page) if page.kind == Kind::File => choose(stat, name, page, place, codings).map(Some),
-        Err(error) if !is_missing(&error) => Err(error),
+        Err(error) if !is_absent(&error) => Err(error),
         _ => Ok(None),
     }
 }
@@ -375,14 +393,13 @@ fn open(
     target: &Target,
     coding: Option<Coding>,
     varies: bool,
-    lines: Shared<[u8]>,
-) -> Result<Unread, Status> {
+    lines: &Shared<[u8]>,
+) -> io::Result<Unread> {
     let ending = coding.map_or("", Coding::suffix).as_bytes();
-    let opened = root.open_beneath(&[&target.name, ending].concat());
-    let Opened::File(file, stat) = opened.map_err(|e| status_of(&e))? else {
-        return Err(Status::NOT_FOUND);
+    let Opened::File(file, stat) = root.open_beneath(&[&target.name, ending].concat())? else {
+        return Err(ErrorKind::NotFound.into());
     };
-    let media_type = target.media.text;
+    let (media_type, lines) = (target.media.text, Shared::clone(lines));
     Ok(Unread { file: Shared::new(file), stat, coding, varies, media_type, lines })
 }
 
@@ -415,6 +432,13 @@ pub(crate) fn read(file: &File, size: u64) -> io::Result<Option<Shared<[u8]>>> {
         }
     }
     Ok(Some(bytes))
+}
+
+/// In seconds since 1970, for `Last-Modified`. Nothing for the first day of 1970 and times before:
+/// a build that sets all times to nothing gives two versions of a file the same.
+fn modified(stat: &Stat) -> Option<u64> {
+    let seconds = u64::try_from(stat.mtime_ns.div_euclid(NS_PER_SECOND)).ok()?;
+    (seconds >= SECONDS_PER_DAY).then_some(seconds)
 }
 
 /// Strong (RFC 9110 section 8.8.1), and of nothing that differs where the same files are served

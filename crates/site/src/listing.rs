@@ -22,7 +22,7 @@ const ENTRIES_BYTES_MAX: usize = 2 << 20;
 /// Header lines of the page. Its names are other people's: should one of them ever be taken for
 /// markup, it does nothing.
 const FIELDS: &str = "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
-                      img-src 'self'; base-uri 'none'; form-action 'none'\r\n";
+                      img-src 'self'; base-uri 'none'; form-action 'self'\r\n";
 
 /// How a directory is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -200,6 +200,10 @@ impl<'p> Drafts<'p> {
                 }
                 if let Some(origin) = origin {
                     lines += &format!("Access-Control-Allow-Origin: {origin}\r\n");
+                    // What a reader of parts needs, by name, because the star stands for no field
+                    // where credentials are sent (Fetch standard, section 3.3.3).
+                    lines += "Access-Control-Expose-Headers: Accept-Ranges, Content-Encoding, \
+                              Content-Range, ETag, *\r\n";
                 }
                 let ruling = |outcome, fallback| Ruling {
                     lines: lines.as_bytes().into(),

@@ -36,13 +36,30 @@ impl Refused {
     }
 }
 
-/// What an operator may not know of a reply that says 404.
+/// What an operator may not know of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hint {
     /// This directory has no index file, and is not listed.
     NoIndex(PathBuf),
     /// This symbolic link leads out of the root.
     LeadsOut(PathBuf),
+    /// This precompressed sibling is there and cannot be read, so what the client gets is another
+    /// one, or the file itself.
+    LeftOut {
+        /// The sibling.
+        sibling: PathBuf,
+        /// The system's word for it.
+        why: String,
+    },
+}
+
+impl Hint {
+    /// Nothing for a user's file: its owner is not the operator.
+    pub(crate) fn left_out(files: &Files, name: &[u8], error: &io::Error) -> Option<Self> {
+        let Files::Beneath(top, _) = files else { return None };
+        let sibling = top.join(OsStr::from_bytes(name));
+        Some(Self::LeftOut { sibling, why: error.to_string() })
+    }
 }
 
 impl fmt::Display for Hint {
@@ -60,6 +77,11 @@ impl fmt::Display for Hint {
                  names the directories that links may lead to, and this user needs search (x) \
                  permission on the way there",
                 link.display()
+            ),
+            Self::LeftOut { sibling, why } => write!(
+                f,
+                "{} is left out: {why}; the file that it was made of is sent",
+                sibling.display()
             ),
         }
     }
@@ -87,8 +109,15 @@ fn link_in<'n>(root: &Directory, name: &'n [u8]) -> &'n [u8] {
     slashes.map(|(at, _)| &name[..at]).find(leads_out).unwrap_or(name)
 }
 
-pub(crate) fn is_missing(error: &io::Error) -> bool {
-    status_of(error) == Status::NOT_FOUND
+/// Whether there is nothing under the name. What is there and cannot be reached, such as by a link
+/// that leads out of the root, is not absent.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Whether the machine lacks something at the moment, so that the error tells nothing of the name.
+pub(crate) fn is_passing(error: &io::Error) -> bool {
+    status_of(error) == Status::SERVICE_UNAVAILABLE
 }
 
 /// What the client hears when the disk says no.

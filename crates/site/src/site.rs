@@ -50,7 +50,7 @@ impl Opening {
         Some(FilePart { file: file.clone(), at: 0, end: stat.size })
     }
 
-    /// What the operator may not know of an outcome that there is nothing.
+    /// What the operator may not know of the outcome.
     #[must_use]
     pub const fn hint(&self) -> Option<&Hint> {
         self.hint.as_ref()
@@ -154,10 +154,10 @@ impl Site {
             opened = self.open_by(self.ruling(instead.root), &instead);
             opening.missing = Some(mem::replace(&mut opening.lookup, instead));
         }
-        opening.outcome = opened.map_err(|refused| {
-            opening.hint = refused.hint;
-            refused.status
-        });
+        (opening.outcome, opening.hint) = match opened {
+            Ok((reached, hint)) => (Ok(reached), hint),
+            Err(Refused { status, hint }) => (Err(status), hint),
+        };
         opening
     }
 
@@ -394,7 +394,11 @@ impl Site {
     }
 
     /// What a ruling leads to on the disk, or the status of what it says without it.
-    fn open_by(&self, ruling: &Ruling, lookup: &Lookup) -> Result<Reached, Refused> {
+    fn open_by(
+        &self,
+        ruling: &Ruling,
+        lookup: &Lookup,
+    ) -> Result<(Reached, Option<Hint>), Refused> {
         match &ruling.outcome {
             Outcome::Files(place) => {
                 let known = self.answers.known(lookup);

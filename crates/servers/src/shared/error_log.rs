@@ -146,11 +146,11 @@ impl ErrorLog {
         self.write(Level::Error, By::Worker(worker), &text);
     }
 
-    /// A worker has answered 404, perhaps not as the operator wants.
+    /// A worker has answered, perhaps not as the operator wants.
     pub(crate) fn hint(&self, worker: usize, hint: &Hint, now: Instant) {
         let level = match hint {
             Hint::NoIndex(_) => Level::Info,
-            Hint::LeadsOut(_) => Level::Warn,
+            Hint::LeadsOut(_) | Hint::LeftOut { .. } => Level::Warn,
         };
         if level <= self.level
             && let Some(held) = locked(&self.hints).passes(hint, now)

@@ -49,7 +49,8 @@ fn add_way(page: &mut String, shown: &str) {
     }
 }
 
-/// The head of a column: a link that sorts by it, or the other way.
+/// The head of a column: a button that sorts by it, or the other way. Not a link: what mirrors a
+/// site would follow it, and fetch each directory once for each order.
 fn column(key: Key, order: Order) -> String {
     let (title, next) = match key {
         Key::Name => ("Name", order.after_click(key)),
@@ -62,7 +63,10 @@ fn column(key: Key, order: Order) -> String {
         false => " aria-sort=\"ascending\"",
     };
     let (name, way) = (key.name(), if next.descends { "desc" } else { "asc" });
-    format!("<th{is}><a href=\"?sort={name}&amp;order={way}\">{title}</a></th>")
+    format!(
+        "<th{is}><form rel=\"nofollow\"><input type=\"hidden\" name=\"order\" value=\"{way}\">\
+         <button name=\"sort\" value=\"{name}\">{title}</button></form></th>"
+    )
 }
 
 fn add_row(page: &mut String, entry: &Entry) {

@@ -26,6 +26,20 @@ fn files_have_all_that_their_answers_need() {
     assert_eq!(town.get("/empty").text(), "");
 }
 
+/// Builds that set all times to nothing give two versions of a file the same.
+#[test]
+fn a_time_that_says_nothing_is_no_validator() {
+    const NOW: u64 = 1_700_000_000;
+    let town = Town::new(&[]);
+    for (time, expected) in [(0, None), (1, None), (86_399, None), (86_400, Some(86_400))] {
+        let name = time.to_string();
+        town.write(&name, "");
+        town.age(&name, NOW - time);
+        let page = town.get(&format!("/{name}")).page();
+        assert_eq!((page.modified, page.etag.is_some()), (expected, true), "{time}");
+    }
+}
+
 #[test]
 fn heads_are_kept_or_not() {
     let bytes = [false, true].map(|head_cache| {

@@ -23,4 +23,5 @@ mod slow;
 mod stage_threads;
 mod stages;
 mod starts;
+mod unreadable;
 mod workers;
