@@ -70,8 +70,8 @@ fn arguments_may_be_any_bytes() {
         (&["lab", "run"], strange.as_ref(), "UTF-8"),
         (&["lab", "report"], &site, "no results"),
         (&["sim", "run"], strange.as_ref(), "UTF-8"),
-        (&["completions"], strange.as_ref(), "UTF-8"),
-        (&[], strange.as_ref(), "UTF-8"),
+        (&["completions"], strange.as_ref(), "caf\u{FFFD}"),
+        (&[], strange.as_ref(), "caf\u{FFFD}"),
     ];
     for (arguments, path, says) in rows {
         let mut command = Command::new(Program::Weir.path());
