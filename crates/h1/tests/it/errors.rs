@@ -50,7 +50,7 @@ fn errors_as_the_client_reads_them() {
     assert!(reply.ends_with("Content-Length: 0\r\n\r\n"), "no error: {reply}");
 }
 
-/// Whoever speaks another protocol may wait for an answer to its first bytes.
+/// A client of another protocol may wait for an answer to its first bytes.
 #[test]
 fn a_wrong_request_line_is_refused_before_the_head_ends() {
     let rows: [(&[u8], Option<u16>); 14] = [

@@ -225,7 +225,7 @@ impl Server {
         }
     }
 
-    /// Looks for what a path leads to, and tells the operator what he may not know of it.
+    /// Looks for what a path leads to, and logs what the operator may not know of it.
     pub(crate) fn open(&self, worker: usize, lookup: &Lookup, now: &Now) -> Opening {
         let opening = self.site.open(lookup);
         if let Some(hint) = opening.hint() {

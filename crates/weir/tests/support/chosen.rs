@@ -52,17 +52,6 @@ pub(crate) fn on_every(program: Program, test: impl Fn(&Combination) + Sync) -> 
     on_all(&combinations(program), test)
 }
 
-/// The same for those that the test is about.
-pub(crate) fn on_every_where(
-    program: Program,
-    is_meant: impl Fn(&Combination) -> bool,
-    test: impl Fn(&Combination) + Sync,
-) -> usize {
-    let mut all = combinations(program);
-    all.retain(is_meant);
-    on_all(&all, test)
-}
-
 /// The same where how a loop waits makes no difference.
 pub(crate) fn on_every_architecture(program: Program, test: impl Fn(&Combination) + Sync) -> usize {
     let mut all = combinations(program);
@@ -88,7 +77,7 @@ fn on_all(all: &[Combination], test: impl Fn(&Combination) + Sync) -> usize {
     // Many systems let a process begin with 1,024 descriptors, and permit more.
     let _ = os::limits::descriptors();
     let left = Mutex::new(all.iter());
-    let next = || left.lock().expect("nobody panics here").next();
+    let next = || left.lock().expect("no thread panics here").next();
     let failed = Mutex::new(Vec::new());
     // The threads have the test's name, by which a skip is recorded.
     let name = std::thread::current().name().unwrap_or_default().to_owned();

@@ -146,7 +146,8 @@ impl Combination {
         server
     }
 
-    /// While few serve that have one connection each, whoever is idle goes for the next who comes.
+    /// Waits until all processes serve. While only a few do, an idle connection is evicted for the
+    /// next client.
     fn await_all(&self, server: &Server, flags: &[&str]) {
         let said = |knob: &str| {
             let at = flags.iter().position(|flag| *flag == knob)?;
