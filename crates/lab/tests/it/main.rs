@@ -1,6 +1,7 @@
 //! The lab: plans and pages of made-up figures; testbeds and profiles on this machine.
 #![forbid(unsafe_code)]
 
+mod hosts;
 mod machine;
 mod plans;
 mod profile;

@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use crate::hosts::{up, within};
 use crate::machine::{HOSTS, has};
 use crate::said::{Lines, output};
 use harness::KilledOnDrop;
@@ -219,10 +220,6 @@ fn numbers(mask: &str) -> Vec<usize> {
     words.enumerate().flat_map(of_word).collect()
 }
 
-fn up(layout: &Layout, needs: &[Need]) -> Option<Testbed> {
-    (has(&HOSTS) && has(needs)).then(|| Testbed::up(layout).unwrap())
-}
-
 /// Two namespaces and a group.
 fn places(testbed: &Testbed) -> Vec<PathBuf> {
     let placements = [&testbed.server.placement, &testbed.client.placement];
@@ -253,9 +250,4 @@ impl Drop for Foreign {
     fn drop(&mut self) {
         let _ = harness::output(Command::new("ip").args(["netns", "delete", &self.0]));
     }
-}
-
-/// By a thread that is there.
-fn within<T: Send>(host: &Host, work: impl FnOnce() -> std::io::Result<T> + Send) -> T {
-    os::namespace::within(host.placement.namespace.as_ref().unwrap(), work).unwrap()
 }

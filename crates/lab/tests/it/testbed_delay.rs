@@ -5,8 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::hosts::within;
 use crate::machine::{HOSTS, has};
-use lab::testbed::{Host, Layout, Need, Testbed};
+use lab::testbed::{Layout, Need, Testbed};
 
 /// Nothing arrives before its time, and all of it does.
 #[test]
@@ -63,9 +64,4 @@ fn echo(mut client: TcpStream, mut server: TcpStream, round_trip: Duration) {
     });
     assert!(begun.elapsed() >= round_trip);
     assert!(echoed == sent, "{} bytes of {}", echoed.len(), sent.len());
-}
-
-/// By a thread that is there.
-fn within<T: Send>(host: &Host, work: impl FnOnce() -> std::io::Result<T> + Send) -> T {
-    os::namespace::within(host.placement.namespace.as_ref().unwrap(), work).unwrap()
 }

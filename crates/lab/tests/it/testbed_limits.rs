@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::machine::{HOSTS, has};
+use crate::hosts::up;
+use crate::machine::has;
 use crate::said::output;
 use lab::testbed::{Layout, Need, Testbed, drop_pages, share};
 
@@ -65,10 +66,6 @@ fn a_loopback_has_limits_where_there_is_root() {
     let Some(testbed) = up(&layout, &[Need::Quota]) else { return };
     assert_eq!(testbed.server.placement.namespace, None);
     assert!(group_file(&testbed, &["cgroup.procs"]).is_empty());
-}
-
-fn up(layout: &Layout, needs: &[Need]) -> Option<Testbed> {
-    (has(&HOSTS) && has(needs)).then(|| Testbed::up(layout).unwrap())
 }
 
 /// The first of these files that the server's group has.

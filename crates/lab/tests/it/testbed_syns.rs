@@ -3,8 +3,9 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+use crate::hosts::within;
 use crate::machine::{HOSTS, has};
-use lab::testbed::{Host, Layout, Need, SYNS_PER_S_MAX, Syns, Testbed};
+use lab::testbed::{Layout, Need, SYNS_PER_S_MAX, Syns, Testbed};
 
 /// Who is at home where SYNs seem to come from ends his handshakes, and waits to be accepted; a
 /// forged one is nobody.
@@ -72,9 +73,4 @@ fn await_true(mut is_so: impl FnMut() -> bool) {
         assert!(begun.elapsed() < PATIENCE, "it does not come to be so");
         std::thread::sleep(Duration::from_millis(5));
     }
-}
-
-/// By a thread that is there.
-fn within<T: Send>(host: &Host, work: impl FnOnce() -> std::io::Result<T> + Send) -> T {
-    os::namespace::within(host.placement.namespace.as_ref().unwrap(), work).unwrap()
 }

@@ -5,9 +5,10 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Instant;
 
+use crate::hosts::within;
 use crate::machine::{HOSTS, has};
 use crate::said::output;
-use lab::testbed::{Host, Layout, Need, Testbed};
+use lab::testbed::{Layout, Need, Testbed};
 
 /// What the kernel was told, at both ends. What then goes over it is shown and not judged.
 #[test]
@@ -55,8 +56,4 @@ fn bulk_mbit(testbed: &Testbed, bytes: usize) -> f64 {
     sending.join().unwrap().unwrap();
     assert_eq!(rest, bytes as u64 - 1);
     rest as f64 * 8e-6 / begun.elapsed().as_secs_f64()
-}
-
-fn within<T: Send>(host: &Host, work: impl FnOnce() -> io::Result<T> + Send) -> T {
-    os::namespace::within(host.placement.namespace.as_deref().unwrap(), work).unwrap()
 }

@@ -125,9 +125,9 @@ fn who_is_refused_is_refused_again() {
             .iter()
             .map(|client| rustix::net::getsockname(client).unwrap().try_into().unwrap())
             .collect();
-    let who = || -> Vec<bool> {
-        let one = |place: &SocketAddr| is_admitted(&knocks(&listener, *place, 1)[0]);
-        places.iter().map(one).collect()
+    let who = || {
+        let clients = places.iter().flat_map(|place| knocks(&listener, *place, 1));
+        are_admitted(&clients.collect::<Vec<_>>())
     };
     let first = who();
     assert_eq!(first, who());
@@ -184,7 +184,21 @@ fn knocks(listener: &Listener, from: SocketAddr, n: usize) -> Vec<OwnedFd> {
 }
 
 fn admitted(clients: &[OwnedFd]) -> usize {
-    clients.iter().filter(|client| is_admitted(client)).count()
+    are_admitted(clients).into_iter().filter(|is_admitted| *is_admitted).count()
+}
+
+/// Which of these clients are connected. On loopback most are when `connect` returns, but a busy
+/// kernel connects some later, so this looks until two looks agree.
+fn are_admitted(clients: &[OwnedFd]) -> Vec<bool> {
+    let mut before = None;
+    loop {
+        let now = clients.iter().map(is_admitted).collect();
+        if before.as_ref() == Some(&now) {
+            return now;
+        }
+        before = Some(now);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
 }
 
 fn is_admitted(client: &OwnedFd) -> bool {

@@ -3,9 +3,9 @@
 use rustix::process::Signal;
 
 use crate::support::fixture::Fixture;
-use crate::support::processes::{followers_of, is_there};
-use crate::support::server::{Server, send};
-use crate::support::{PATIENCE, await_some, await_true};
+use crate::support::processes::is_there;
+use crate::support::server::send;
+use crate::support::{PATIENCE, await_true};
 use crate::{await_flood, check_calm, flooded, on_each};
 
 #[test]
@@ -26,12 +26,6 @@ fn a_reload_in_a_flood_leaves_nobody_refused() {
 struct Next(u32);
 
 impl Next {
-    /// That of a server all of whose workers are there.
-    fn of(server: &Server) -> Self {
-        let new = || followers_of(server.pid()).pop();
-        Self(await_some(PATIENCE, new).expect("another program"))
-    }
-
     fn stop(self) {
         send(self.0, Signal::TERM);
         assert!(await_true(PATIENCE, || !is_there(self.0)), "still there");
@@ -55,8 +49,7 @@ fn an_upgrade_in_a_flood_leaves_nobody_refused() {
             let (mut server, admin, crowd) = flooded(combination, &site);
             let mut crowd = Some(crowd).filter(|_| stays);
             server.signal(Signal::USR2);
-            let next = Next::of(&server);
-            server.await_line("this one retires");
+            let next = Next(server.await_next());
             let status = server.ended(PATIENCE).and_then(|status| status.code());
             assert_eq!(status, Some(0), "{combination}: the old program");
             if crowd.is_some() {

@@ -58,9 +58,12 @@ fn what_no_worker_renews_is_lifted() {
         let (server, admin, crowd) = flooded(combination, &site);
         let workers = workers_of(server.pid());
         workers.iter().for_each(|worker| stop(*worker));
-        let is_lifted = || admission(admin)["lifted"].as_u64() > Some(0);
+        // A filter may have been lifted before, while a busy machine kept the workers from running.
+        let is_lifted = || {
+            let told = admission(admin);
+            told["lifted"].as_u64() > Some(0) && told["share"] == 1.0
+        };
         assert!(await_true(PATIENCE, is_lifted), "{combination}: {}", admission(admin));
-        assert_eq!(admission(admin)["share"], 1.0, "{combination}");
         workers.iter().for_each(|worker| send(*worker, Signal::CONT));
         await_flood(combination, admin);
         drop(crowd);

@@ -104,6 +104,13 @@ impl Server {
         line
     }
 
+    /// Waits until the next program of an upgrade serves. Returns its process.
+    pub(crate) fn await_next(&mut self) -> u32 {
+        let line = self.await_line(" serves in its place; this one retires");
+        let mut words = line.split(' ').skip_while(|word| *word != "process").skip(1);
+        words.next().and_then(|pid| pid.parse().ok()).expect("its process")
+    }
+
     /// SIGTERM; it has to end with 0. Returns what it said.
     pub(crate) fn stop(mut self) -> String {
         self.signal(Signal::TERM);

@@ -14,19 +14,16 @@ use crate::support::chosen::on_mechanisms_alone;
 use crate::support::combination::{Combination, Program, combinations};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::home::Home;
-use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
+use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::processes::{children, followers_of, stop, workers_of};
 use crate::support::server::{Server, send};
 use crate::support::slow::{SlowFiles, lacks_slow_files};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_some, await_true, rights};
 
-// A program that is replaced stays while a connection is idle: until the test has found the next
-// program, on a slow machine, too.
-const BOTH: &str = "listen = [\"127.0.0.1:0\", \"127.0.0.2:0\"]\nidle-grace-ms = 30000\n";
-const FIRST: &str = "listen = \"127.0.0.1:0\"\nidle-grace-ms = 30000\n";
-const ALIKE: &str = "listen = [\"127.0.0.1:0\", \"127.0.0.1:0\"]\nadmin = \"127.0.0.1:0\"\n\
-     idle-grace-ms = 30000\n";
+const BOTH: &str = "listen = [\"127.0.0.1:0\", \"127.0.0.2:0\"]\n";
+const FIRST: &str = "listen = \"127.0.0.1:0\"\n";
+const ALIKE: &str = "listen = [\"127.0.0.1:0\", \"127.0.0.1:0\"]\nadmin = \"127.0.0.1:0\"\n";
 
 fn is_refused(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_err()
@@ -104,12 +101,8 @@ fn an_address_left_out_of_an_upgrade_is_refused() {
         let [stays, left] = server.addresses[..] else { panic!("two addresses") };
         workers(combination, &server);
         home.configure(combination, FIRST);
-        // The old program stays for as long as it takes to find the new one.
-        let idle = asked(&server);
         server.signal(Signal::USR2);
-        let new = new_child(&server);
-        server.await_line("this one retires");
-        drop(idle);
+        let new = server.await_next();
         let status = server.ended(PATIENCE).and_then(|status| status.code());
         let refused = await_true(PATIENCE, || is_refused(left));
         let fetched = server.fetch_from(stays, "/digits.txt");
@@ -142,12 +135,8 @@ fn sockets_that_are_named_alike_are_all_handed_on() {
     check(&server, "a reload");
     workers(combination, &server);
     home.configure(combination, &ALIKE.replace('[', "[\"127.0.0.1:0\", "));
-    // The old program stays for as long as it takes to find the new one.
-    let idle = asked(&server);
     server.signal(Signal::USR2);
-    let new = new_child(&server);
-    server.await_line("this one retires");
-    drop(idle);
+    let new = server.await_next();
     assert!(server.ended(PATIENCE).is_some(), "the old program stays");
     check(&server, "an upgrade");
     send(new, Signal::TERM);
@@ -236,8 +225,7 @@ fn a_health_check_on_its_way_meets_no_end_by_an_upgrade() {
         let mut begun = Wire::connect(admin, 0).expect("the admin port");
         begun.send(b"GET /ready HTTP/1.1\r\n").expect("asked");
         server.signal(Signal::USR2);
-        let new = new_child(&server);
-        server.await_line("this one retires");
+        let new = server.await_next();
         check.get("/ready", "").expect("asked");
         begun.send(b"Host: here\r\n\r\n").expect("asked");
         for wire in [&mut check, &mut begun] {
@@ -256,8 +244,7 @@ fn who_asks_for_health_during_an_upgrade_hears_of_one_that_serves() {
     on_mechanisms_alone(Program::Weir, |combination| {
         let (_home, mut server, admin) = administered(combination);
         workers(combination, &server);
-        // The old program stays for as long as it takes to find the new one.
-        let idle = asked(&server);
+        assert!(await_true(PATIENCE, || health(admin) == Ok(200)), "{combination}: not ready");
         let over = AtomicBool::new(false);
         let asks = || {
             let more = || (!over.load(Ordering::Relaxed)).then(|| health(admin));
@@ -268,9 +255,7 @@ fn who_asks_for_health_during_an_upgrade_hears_of_one_that_serves() {
             let askers: Vec<_> = (0..2).map(|_| scope.spawn(asks)).collect();
             server.signal(Signal::USR2);
             let new = catch_unwind(AssertUnwindSafe(|| {
-                let new = new_child(&server);
-                server.await_line("this one retires");
-                drop(idle);
+                let new = server.await_next();
                 let status = server.ended(PATIENCE).and_then(|status| status.code());
                 assert_eq!(status, Some(0), "{combination}: the old program");
                 new
@@ -317,8 +302,7 @@ fn sigterm_to_one_that_was_replaced_cuts_nobody_off() {
         let mut clients = in_flight(&server, 2);
         workers(combination, &server);
         server.signal(Signal::USR2);
-        let new = new_child(&server);
-        server.await_line("this one retires");
+        let new = server.await_next();
         server.signal(Signal::TERM);
         send(new, Signal::TERM);
         let content = |wire: &mut Wire| wire.bytes(HUGE_BYTES).map(|bytes| bytes.len());
