@@ -1,99 +1,174 @@
-//! Whether another load may wait for the helpers: as long as it will be done soon.
+//! Decides whether another load may wait for the helpers: only if it will be done soon.
 //!
-//! A load costs far more than a reply from memory, and the request is here already, so whoever is
-//! one too many is told so (503). A bound in loads would be right for one disk: what matters is how
-//! long the last one waits, which is their number over the rate at which they are done (Little).
+//! A load costs far more than a reply from memory, and its request is here already, so a request
+//! whose load would wait for too long is refused (503). A bound in loads would be right for one
+//! disk only. What matters is how long the last load waits: the number of loads before it, times
+//! what one takes, divided by the number of helpers (Little's law).
 
 use measure::{Duration, Instant};
 
-/// Weight of what was known of the rate before, each time.
+/// Weight of the former estimate at each load that is done.
 const KEPT: f64 = 0.9;
 
-/// The loads of a worker's helpers.
+/// The estimate halves in this time without a load. A disk that was slow is tried again soon,
+/// whatever was measured last.
+const HALF_LIFE_S: f64 = 1.0;
+
+/// How long a load of a worker's helpers takes.
 #[derive(Debug, Clone, Default)]
 pub struct Loads {
-    /// Seconds from one that is done to the next, while helpers have enough to do; 0: not known.
-    each_s: f64,
-    /// Since when they have had enough to do, or the last one was done.
-    since: Option<Instant>,
+    /// Seconds for one load, and when the last one was done. `None` before the first.
+    known: Option<(f64, Instant)>,
+    /// When a request first found all helpers busy, since the last load was done.
+    busy_since: Option<Instant>,
 }
 
 impl Loads {
-    /// So many were done by now, and so many are still out, for so many helpers. If there are fewer
-    /// than helpers some of these have waited for work, and the next one tells nothing. None were
-    /// done where one had been found meanwhile: the next one takes its time from then on.
-    pub fn done(&mut self, now: Instant, n: usize, out: usize, helpers: usize) {
-        if let Some(since) = self.since
-            && n > 0
-        {
-            let each_s = (now - since).as_secs_f64() / n as f64;
-            let known = if self.each_s > 0.0 { KEPT.powi(n.min(100) as i32) } else { 0.0 };
-            self.each_s = known * self.each_s + (1.0 - known) * each_s;
+    /// Records a load that is done at `now`, and how long its helper worked on it.
+    pub fn done(&mut self, now: Instant, took: Duration) {
+        let took_s = took.as_secs_f64();
+        let load_s = self.known.map_or(took_s, |(load_s, at)| {
+            let kept = KEPT * left_after(now - at);
+            kept * load_s + (1.0 - kept) * took_s
+        });
+        self.known = Some((load_s, now));
+        self.busy_since = None;
+    }
+
+    /// Whether a request that comes at `now`, with so many loads unfinished, is loaded `within`
+    /// that time. If a helper is free, it always is, because only loads renew the estimate.
+    pub fn admit(&mut self, now: Instant, out: usize, helpers: usize, within: Duration) -> bool {
+        if out < helpers {
+            self.busy_since = None;
+            return true;
         }
-        self.since = (out >= helpers).then_some(now);
+        // Loads that are not done yet take at least as long as all helpers have been busy.
+        let busy = now - *self.busy_since.get_or_insert(now);
+        let load_s = self.estimate_s(now).max(busy.as_secs_f64());
+        out as f64 * load_s / helpers as f64 <= within.as_secs_f64()
     }
 
-    /// Whether one more than so many would be done within that time.
-    #[must_use]
-    pub fn has_room(&self, out: usize, within: Duration) -> bool {
-        self.wait_s(out) <= within.as_secs_f64()
+    /// Seconds for one load, as far as they are known: 0 before the first.
+    fn estimate_s(&self, now: Instant) -> f64 {
+        self.known.map_or(0.0, |(load_s, at)| load_s * left_after(now - at))
     }
+}
 
-    /// How long one that comes now would wait, in seconds.
-    fn wait_s(&self, out: usize) -> f64 {
-        out as f64 * self.each_s
-    }
+/// What is left of an estimate after that time without a load.
+fn left_after(time: Duration) -> f64 {
+    (-time.as_secs_f64() / HALF_LIFE_S).exp2()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use super::*;
 
     const HELPERS: usize = 4;
     const WITHIN: Duration = Duration::from_millis(200);
 
-    /// What is known of helpers who do one each so many milliseconds, while so many are out.
-    fn known(each_ms: u64, out: usize) -> Loads {
-        let mut loads = Loads::default();
-        for n in 0..200 {
-            loads.done(Instant::from_ms(1000 + each_ms * n), 1, out, HELPERS);
+    /// Helpers in front of a disk, and the requests that come to them.
+    struct Model {
+        loads: Loads,
+        /// When each helper is free, milliseconds.
+        free_ms: [u64; HELPERS],
+        /// When each load will be done, and how long it takes, milliseconds.
+        out: VecDeque<(u64, u64)>,
+    }
+
+    impl Model {
+        fn new() -> Self {
+            Self { loads: Loads::default(), free_ms: [0; HELPERS], out: VecDeque::new() }
         }
-        loads
-    }
 
-    #[test]
-    fn as_many_wait_as_are_done_in_time() {
-        for (each_ms, most) in [(1, 200), (10, 20), (100, 2)] {
-            let loads = known(each_ms, 50);
-            assert!(loads.has_room(most - 1, WITHIN), "{each_ms} ms each");
-            assert!(!loads.has_room(most + 1, WITHIN), "{each_ms} ms each");
-        }
-    }
-
-    #[test]
-    fn helpers_that_wait_for_work_tell_nothing() {
-        assert!(Loads::default().has_room(1000, WITHIN), "nothing is known yet");
-        assert!(known(10_000, HELPERS - 1).has_room(1000, WITHIN), "one an hour is not slow");
-    }
-
-    #[test]
-    fn what_others_have_found_meanwhile_is_no_time_of_the_disk() {
-        for out in [0, 50] {
-            let mut loads = known(1, 50);
-            loads.done(Instant::from_ms(60_000), 0, out, HELPERS);
-            loads.done(Instant::from_ms(60_001), 1, 50, HELPERS);
-            assert!(loads.has_room(100, WITHIN), "while {out} are out");
-        }
-    }
-
-    #[test]
-    fn a_disk_that_gets_slower_or_faster_is_followed() {
-        let mut loads = known(1, 50);
-        for (each_ms, has_room) in [(50, false), (1, true)] {
-            for n in 0..100 {
-                loads.done(Instant::from_ms(100_000 + each_ms * n), 1, 50, HELPERS);
+        /// A request comes, whose load takes so long. Returns how long it waits until it is loaded,
+        /// or `None` if it is refused.
+        fn ask(&mut self, now_ms: u64, load_ms: u64) -> Option<u64> {
+            self.out.make_contiguous().sort_unstable();
+            while let Some(&(done_ms, took_ms)) = self.out.front().filter(|out| out.0 <= now_ms) {
+                self.out.pop_front();
+                self.loads.done(Instant::from_ms(done_ms), Duration::from_millis(took_ms));
             }
-            assert_eq!(loads.has_room(20, WITHIN), has_room, "{each_ms} ms each");
+            let now = Instant::from_ms(now_ms);
+            if !self.loads.admit(now, self.out.len(), HELPERS, WITHIN) {
+                return None;
+            }
+            let free_ms = self.free_ms.iter_mut().min().unwrap();
+            *free_ms = now_ms.max(*free_ms) + load_ms;
+            self.out.push_back((*free_ms, load_ms));
+            Some(*free_ms - now_ms)
         }
+
+        /// So many requests come at once, each period. Returns how many were refused, and the
+        /// longest wait of the others, milliseconds.
+        fn bursts(&mut self, times_ms: (u64, u64, u64), n: usize, load_ms: u64) -> (usize, u64) {
+            let (mut refused, mut longest_ms) = (0, 0);
+            let (from_ms, to_ms, period_ms) = times_ms;
+            for at_ms in (from_ms..to_ms).step_by(period_ms as usize) {
+                for _ in 0..n {
+                    match self.ask(at_ms, load_ms) {
+                        Some(wait_ms) => longest_ms = longest_ms.max(wait_ms),
+                        None => refused += 1,
+                    }
+                }
+            }
+            (refused, longest_ms)
+        }
+    }
+
+    #[test]
+    fn admits_as_many_as_are_loaded_in_time() {
+        for (load_ms, most) in [(4, 200), (40, 20), (100, 8), (1_000, HELPERS)] {
+            let mut model = Model::new();
+            model.bursts((0, 60_000, 2_000), 1, load_ms);
+            let now_ms = 60_000 - 2_000 + load_ms;
+            let admitted = (0..1_000).filter(|_| model.ask(now_ms, load_ms).is_some()).count();
+            assert!(admitted.abs_diff(most) <= most / 10 + 1, "{load_ms} ms: {admitted}");
+        }
+    }
+
+    /// Requests are refused while the disk is slow, and not long after. Neither a busy nor an idle
+    /// time between the bursts keeps the estimate from falling.
+    #[test]
+    fn a_disk_that_recovers_is_believed_soon() {
+        for slow_ms in [600, 3_000, 60_000] {
+            for (n, period_ms) in [(6, 100), (12, 100), (100, 100), (12, 5_000), (2, 10)] {
+                let mut model = Model::new();
+                let (refused, _) = model.bursts((0, 10_000, 100), 12, 1);
+                assert_eq!(refused, 0, "a quick disk");
+                let (refused, _) = model.bursts((10_000, 22_000, 37), 1, slow_ms);
+                assert!(refused > 0, "{slow_ms} ms a load");
+                let quick_ms = *model.free_ms.iter().max().unwrap();
+                model.bursts((quick_ms, quick_ms + 10_000, period_ms), n, 1);
+                let later = (quick_ms + 10_000, quick_ms + 60_000, period_ms);
+                let (refused, _) = model.bursts(later, n, 1);
+                assert_eq!(refused, 0, "{slow_ms} ms a load, then {n} each {period_ms} ms");
+            }
+        }
+    }
+
+    /// What is admitted while a disk is slow, once that is known, waits for no more than was said
+    /// and what the helpers have in hand.
+    #[test]
+    fn what_is_admitted_does_not_wait_for_long() {
+        for load_ms in [10, 50, 150, 600, 3_000] {
+            let mut model = Model::new();
+            model.bursts((0, 5_000, 20), 1, 1);
+            model.bursts((5_000, 20_000, 20), 3, load_ms);
+            let (_, longest_ms) = model.bursts((20_000, 60_000, 20), 3, load_ms);
+            let bound_ms = WITHIN.as_millis() as u64 * 5 / 4 + 2 * load_ms;
+            assert!(longest_ms <= bound_ms, "{load_ms} ms a load: {longest_ms} ms");
+        }
+    }
+
+    /// Nothing comes back from a disk that has died: no load tells how slow it is.
+    #[test]
+    fn a_dead_disk_is_noticed_by_its_silence() {
+        let mut model = Model::new();
+        model.bursts((0, 5_000, 20), 1, 1);
+        let for_ever_ms = 1_000_000_000;
+        let (refused, _) = model.bursts((5_000, 6_000, 1), 1, for_ever_ms);
+        assert!((950..990).contains(&refused), "{refused} of 1,000");
     }
 }

@@ -194,18 +194,23 @@ impl Answers {
         drop(old);
     }
 
-    /// What was to be looked up is not.
-    pub(crate) fn give_up(&self, lookup: &Lookup) {
+    /// What was to be looked up is not: the next request looks. Returns what is known of it.
+    pub(crate) fn give_up(&self, lookup: &Lookup, now: &Now) -> Option<Loaded<File>> {
         let key = self.key_of(lookup);
-        if let Some(commons) = self.commons.get() {
-            commons.give_up(&key);
+        let in_common = self.commons.get().and_then(|commons| commons.give_up(&key, now));
+        if let Some(answer) = in_common {
+            return Some(Loaded::Answer(answer));
         }
         let mut shard = self.shard(key.hash);
         if let Some(index) = shard.kept.find(&key) {
-            shard.kept.held(index).give_up();
-        } else if let Some(index) = shard.refused.find(&key) {
-            shard.refused.held(index).give_up();
+            let held = shard.kept.held(index);
+            held.give_up();
+            return Some(Loaded::Answer(held.value.answer(now)));
         }
+        let index = shard.refused.find(&key)?;
+        let held = shard.refused.held(index);
+        held.give_up();
+        Some(Loaded::Status(held.value))
     }
 
     /// See [`crate::Site::share`].

@@ -147,13 +147,18 @@ impl Commons {
         })
     }
 
-    /// What was to be looked up is not.
-    pub(crate) fn give_up<C: Fn() -> Codings>(&self, key: &Key<'_, C>) {
+    /// What was to be looked up is not: the next request looks. Returns what is kept of it.
+    pub(crate) fn give_up<C: Fn() -> Codings>(
+        &self,
+        key: &Key<'_, C>,
+        now: &Now,
+    ) -> Option<Answer<File>> {
         self.locked(|held| {
-            if let Some((at, row)) = held.find(key) {
-                held.index.set_row(at, &Row { looker: None, ..row });
-            }
-        });
+            let (at, row) = held.find(key)?;
+            let row = Row { looker: None, ..row };
+            held.index.set_row(at, &row);
+            Some(held.answer(at, row, now))
+        })
     }
 
     /// What is kept under that name is not any more.

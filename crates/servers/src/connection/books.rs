@@ -163,7 +163,7 @@ impl<'s> Books<'s> {
         let looks_for = lookup.clone();
         dialog.session.tell(Event::Found(tag, Found::Miss(lookup)), &self.now);
         if !matches!(dialog.session.want(), Want::Load(..)) {
-            self.server.site.give_up(&looks_for);
+            self.server.site.give_up(&looks_for, &self.now);
         }
     }
 

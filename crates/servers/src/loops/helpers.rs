@@ -66,7 +66,8 @@ struct Answer {
 }
 
 enum Done {
-    Loaded(Loaded<File>),
+    /// And how long the helper took.
+    Loaded(Loaded<File>, Duration),
     Sent(io::Result<u64>),
 }
 
@@ -99,7 +100,7 @@ pub(crate) struct HandedOver<'h> {
     fetches: Fetches,
     /// Loads that have not been answered.
     loads_out: usize,
-    /// How soon they will be.
+    /// How long one takes.
     loads: Loads,
 }
 
@@ -160,11 +161,13 @@ impl Helpers {
         while let Some(job) = self.jobs.pop() {
             let done = match &job.task {
                 Task::Load(miss) => {
+                    let begun = os::clock::monotonic();
                     if let Miss::Pages(part) = miss {
                         // A read error shows again when the part is sent.
                         let _ = part.file.fetch(part.at, part.end);
                     }
-                    Done::Loaded(server.load(worker.number, miss, &clock.now()))
+                    let loaded = server.load(worker.number, miss, &clock.now());
+                    Done::Loaded(loaded, os::clock::monotonic() - begun)
                 }
                 Task::Send(part) => Done::Sent(part.send(self.how)),
             };
@@ -196,25 +199,20 @@ impl HandedOver<'_> {
     /// What has come back, for all who waited for it.
     pub(crate) fn fetched(&mut self) -> Drain<'_, Fetched> {
         self.helpers.answers.drain(&mut self.answers);
-        // What is sent waits for clients, too, and tells nothing of the disk.
-        let is_load = |answer: &&Answer| matches!(answer.done, Done::Loaded(_));
-        let done = self.answers.iter().filter(is_load).count();
-        if done > 0 {
-            let (now, left) = (os::clock::monotonic(), self.loads_out - done);
-            self.loads.done(now, done, left, self.helpers.number);
-        }
+        let now = os::clock::monotonic();
         while let Some(Answer { job, done, who }) = self.answers.pop_front() {
             let Job { token, tag, task } = job;
             match (task, done) {
-                (Task::Load(miss), Done::Loaded(loaded)) => {
+                (Task::Load(miss), Done::Loaded(loaded, took)) => {
                     self.loads_out -= 1;
+                    self.loads.done(now, took);
                     self.load_ended((token, tag), miss, loaded, who);
                 }
                 (Task::Send(part), Done::Sent(sent)) => {
                     self.fetches.end(&part.part.file);
                     self.sent.push(Sent { token, who, sent });
                 }
-                (Task::Send(_), Done::Loaded(_)) | (Task::Load(_), Done::Sent(_)) => {
+                (Task::Send(_), Done::Loaded(..)) | (Task::Load(_), Done::Sent(_)) => {
                     unreachable!("a task has its own answer")
                 }
             }
@@ -269,22 +267,14 @@ impl HandedOver<'_> {
         }
         match self.paths.join(&lookup, (token, tag)) {
             Joined::Waits => return Load::Joined,
-            Joined::Full(_) => return Load::Refused,
-            Joined::First(_) if !self.has_room(books) => {
-                self.paths.ended(&lookup);
-                books.server.site.give_up(&lookup);
-                return Load::Refused;
-            }
+            Joined::Full(_) => return refused(&lookup, books),
             Joined::First(_) => {}
         }
-        match self.push((token, tag), Miss::Path(lookup.clone())) {
-            Ok(()) => Load::HandedOver,
-            Err(_) => {
-                self.paths.ended(&lookup);
-                books.server.site.give_up(&lookup);
-                Load::Refused
-            }
+        if self.has_room(books) && self.push((token, tag), Miss::Path(lookup.clone())).is_ok() {
+            return Load::HandedOver;
         }
+        self.paths.ended(&lookup);
+        refused(&lookup, books)
     }
 
     fn load_pages(&mut self, of: (u64, Tag), miss: Miss<File>, books: &Books<'_>) -> Load {
@@ -307,9 +297,9 @@ impl HandedOver<'_> {
     }
 
     /// Whether a request that comes now will be loaded in time.
-    fn has_room(&self, books: &Books<'_>) -> bool {
+    fn has_room(&mut self, books: &Books<'_>) -> bool {
         let within = books.server.settings.load_delay;
-        self.loads_out < self.helpers.number || self.loads.has_room(self.loads_out, within)
+        self.loads.admit(books.now.at, self.loads_out, self.helpers.number, within)
     }
 
     /// Gives a load to the next helper that is free.
@@ -332,6 +322,11 @@ impl Service for HandedOver<'_> {
             pages => self.load_pages((token, tag), pages, books),
         }
     }
+}
+
+/// No helper looks for a path soon. An answer that is old is better than none.
+fn refused(lookup: &Lookup, books: &Books<'_>) -> Load {
+    books.server.site.give_up(lookup, &books.now).map_or(Load::Refused, Load::Done)
 }
 
 impl Drop for HandedOver<'_> {

@@ -348,7 +348,8 @@ fn one_looks_for_all() {
                 Asks(expected) => (town.hear("/a").map_or(Miss, heard), expected),
                 Loads(expected) => (heard(town.load(&lookup)), expected),
                 GivesUp => {
-                    town.site.give_up(&lookup);
+                    let known = town.give_up(&lookup).map(heard);
+                    assert_eq!(known, Some(Old), "{before:?} at {ms} ms");
                     continue;
                 }
             };

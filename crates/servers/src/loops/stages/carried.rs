@@ -288,11 +288,15 @@ impl Carried {
             _ => None,
         });
         let Some((tag, miss)) = due else { return };
-        if let Miss::Path(lookup) = &miss {
-            // Others may look for it.
-            books.server.site.give_up(lookup);
+        let known = match &miss {
+            Miss::Path(lookup) => books.server.site.give_up(lookup, &books.now),
+            Miss::Pages(_) | Miss::More(_) => None,
+        };
+        match known {
+            // An answer that is old is better than none.
+            Some(loaded) => books.loaded_here(dialog, tag, step_of(&miss), loaded),
+            None => books.load_refused(dialog, tag),
         }
-        books.load_refused(dialog, tag);
         // It has waited for nothing: how long replies take that tells nothing of.
         self.asked = None;
     }

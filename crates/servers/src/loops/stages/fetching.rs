@@ -6,7 +6,7 @@ use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use h1::{Lookup, Miss, Tag};
-use measure::Instant;
+use measure::{Duration, Instant};
 use os::File;
 
 use super::belt::Belt;
@@ -24,8 +24,8 @@ pub(super) struct Fetching<'l, 's> {
     back: &'l Belt<'l>,
     /// The path that is looked for, if others may wait for it.
     looks_for: Option<Lookup>,
-    /// It has asked the disk: how long that takes is to be known.
-    has_asked: bool,
+    /// How long the disk took. `None` if it was not asked.
+    took: Option<Duration>,
 }
 
 /// Who waits for each path that is being looked for.
@@ -33,12 +33,13 @@ pub(super) type Askers = Mutex<Pending<Box<Carried>>>;
 
 impl<'l, 's> Fetching<'l, 's> {
     pub(super) const fn new(plant: &'l Plant<'s>, askers: &'l Askers, back: &'l Belt<'l>) -> Self {
-        Self { plant, askers, back, looks_for: None, has_asked: false }
+        Self { plant, askers, back, looks_for: None, took: None }
     }
 
-    /// Whether the disk was asked. What another has found meanwhile tells nothing of it.
-    pub(super) const fn has_asked(&self) -> bool {
-        self.has_asked
+    /// How long the disk took. `None` if it was not asked: what another thread has found meanwhile
+    /// tells nothing of it.
+    pub(super) const fn took(&self) -> Option<Duration> {
+        self.took
     }
 
     /// The first one who asks for a path has it looked for; any other waits until it was.
@@ -79,13 +80,14 @@ impl Service for Fetching<'_, '_> {
             }
             Miss::More(_) => None,
         };
-        let loaded = known.unwrap_or_else(|| {
-            self.has_asked = true;
-            books.load_here(&miss)
-        });
+        let has_asked = known.is_none();
+        let loaded = known.unwrap_or_else(|| books.load_here(&miss));
         self.plant.fetches(false);
         // The disk's time is nobody's fault: patience begins now.
-        books.look_at_clock();
+        let took = books.look_at_clock();
+        if has_asked {
+            self.took = Some(self.took.unwrap_or_default() + took);
+        }
         self.found(books.now.at);
         Load::Done(loaded)
     }

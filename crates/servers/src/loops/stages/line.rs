@@ -76,7 +76,7 @@ pub(crate) struct Line<'s, 'p> {
     common: Option<Common>,
     /// Paths that helpers look for.
     askers: Askers,
-    /// Of each stage, how soon what waits for it will be done.
+    /// Of each stage, how long its loads take.
     disk: Vec<Disk>,
     processor: Option<usize>,
 }
@@ -288,7 +288,7 @@ impl<'s, 'p> Line<'s, 'p> {
 
     /// Whether what a path that is asked for now leads to would be sent soon: helpers look for it,
     /// and perhaps others read it then, who cannot refuse it any more.
-    fn has_room(&self, carried: &Carried, settings: &Settings) -> bool {
+    fn has_room(&self, carried: &Carried, settings: &Settings, now: Instant) -> bool {
         let has = |lookup| locked(&self.askers).has(&lookup);
         if carried.has_waited || carried.lookup().is_some_and(has) {
             // It comes with the first one who has asked for it, or has, if it can be kept.
@@ -298,7 +298,7 @@ impl<'s, 'p> Line<'s, 'p> {
             let Disk { out, pace } = &self.disk[number];
             let (out, threads) = (out.load(SeqCst), self.crews[number].threads());
             let is_full = out >= settings.helper_queue as usize + threads;
-            !is_full && (out < threads || locked(pace).has_room(out, settings.load_delay))
+            !is_full && locked(pace).admit(now, out, threads, settings.load_delay)
         };
         let is_helper = |number: &usize| self.stages[*number].is == Is::Helper;
         (0..self.stages.len()).filter(is_helper).all(has_room)
@@ -309,11 +309,11 @@ impl<'s, 'p> Line<'s, 'p> {
         Fetching::new(self.plant, &self.askers, &self.belts[FIRST])
     }
 
-    /// A helper of that stage has done something, perhaps by the disk.
-    fn has_helped(&self, number: usize, has_asked: bool, now: Instant) {
+    /// A helper of that stage is done with a connection. If it asked the disk, that took so long.
+    fn has_helped(&self, number: usize, took: Option<Duration>, now: Instant) {
         let Disk { out, pace } = &self.disk[number];
-        let left = out.fetch_sub(1, SeqCst) - 1;
-        locked(pace).done(now, usize::from(has_asked), left, self.crews[number].threads());
+        out.fetch_sub(1, SeqCst);
+        took.into_iter().for_each(|took| locked(pace).done(now, took));
     }
 
     /// Who does that, behind that stage.
@@ -394,7 +394,7 @@ fn work_on(
         match service.asks(carried) {
             Some(first) => carried = first,
             // No helper has to do with it for now.
-            None => return line.has_helped(number, false, books.now.at),
+            None => return line.has_helped(number, None, books.now.at),
         }
     }
     let next = loop {
@@ -409,7 +409,7 @@ fn work_on(
     };
     service.found(books.now.at);
     if is == Is::Helper {
-        line.has_helped(number, service.has_asked(), books.now.at);
+        line.has_helped(number, service.took(), books.now.at);
     }
     match next {
         Next::Again => unreachable!("it has gone on"),
@@ -446,8 +446,8 @@ impl<'e, 's, 'p, 'x> Out<'e, 's, 'p, 'x> {
             carried.ask_whether_admitted(line.plant, books);
         }
         let is_helped = |to: usize| line.stages[to].is == Is::Helper;
-        if is_helped(to) && wants == Does::Path && !line.has_room(&carried, &books.server.settings)
-        {
+        let (settings, now) = (&books.server.settings, books.now.at);
+        if is_helped(to) && wants == Does::Path && !line.has_room(&carried, settings, now) {
             carried.refuse(books);
         }
         let is_refused = carried.wants() != wants;

@@ -102,20 +102,17 @@ impl Town {
     }
 
     pub fn load(&self, lookup: &Lookup) -> Got {
-        match self.site.load(lookup, &self.now) {
-            Loaded::Answer(answer) => Got::of(&answer, false),
-            Loaded::Status(status) => Got::Status(status),
-            other => panic!("no answer to a path: {other:?}"),
-        }
+        Got::loaded(&self.site.load(lookup, &self.now))
     }
 
     /// As [`Self::load`], as far as that needs no disk.
     pub fn compare(&self, lookup: &Lookup) -> Option<Got> {
-        match self.site.compare(lookup, &self.now)? {
-            Loaded::Answer(answer) => Some(Got::of(&answer, false)),
-            Loaded::Status(status) => Some(Got::Status(status)),
-            other => panic!("no answer to a path: {other:?}"),
-        }
+        self.site.compare(lookup, &self.now).as_ref().map(Got::loaded)
+    }
+
+    /// The old answer that a request gets whose load is refused.
+    pub fn give_up(&self, lookup: &Lookup) -> Option<Got> {
+        self.site.give_up(lookup, &self.now).as_ref().map(Got::loaded)
     }
 
     pub fn lookup(&self, path: &str) -> Lookup {
@@ -151,6 +148,14 @@ pub struct Page {
 }
 
 impl Got {
+    fn loaded(loaded: &Loaded<os::File>) -> Self {
+        match loaded {
+            Loaded::Answer(answer) => Self::of(answer, false),
+            Loaded::Status(status) => Self::Status(*status),
+            other => panic!("no answer to a path: {other:?}"),
+        }
+    }
+
     fn of(answer: &Answer<os::File>, hit: bool) -> Self {
         let representation = &answer.representation;
         let (bytes, open) = match &representation.content {

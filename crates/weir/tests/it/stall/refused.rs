@@ -42,8 +42,46 @@ fn what_waits_for_no_helper_is_refused_and_counted() {
     });
 }
 
-/// If the last load took one and a half times the load delay, two more loads cannot finish within
-/// it, so the second one is refused.
+/// A request that looks whether an old answer still holds gets the old answer if its look is
+/// refused.
+#[test]
+fn an_old_answer_is_sent_if_the_look_at_the_disk_is_refused() {
+    if lacks_slow_files() {
+        return;
+    }
+    on_every(Program::Weir, |combination| {
+        let few = ["--helpers", "1", "--helper-queue", "1"];
+        if !combination.takes(&few) {
+            return;
+        }
+        let site = Fixture::new();
+        // What is known of files of either cannot be compared without asking the file system.
+        let [hot, cold] = ["hot", "cold"].map(|name| SlowFiles::mount(&site.root().join(name)));
+        hot.release();
+        let old = ["--answer-age-ms", "1", "--admin", "127.0.0.1:0"];
+        let mut server = combination.start(&site.root(), &[few, old].concat());
+        let admin = server.await_admin();
+        let known = server.fetch("/hot/small.txt");
+        assert_eq!(known.as_deref(), Ok(&*content("small.txt")), "{combination}");
+        let ask = |name: &str| {
+            let mut wire = server.connect();
+            wire.get(&format!("/cold/{name}"), "Connection: close\r\n").expect("sent");
+            wire
+        };
+        let _first = ask("small.txt");
+        cold.await_read("small.txt");
+        let _others = ["a.bin", "b.bin"].map(ask);
+        let is_full = || counted(admin, "load_refusals") >= 1.0;
+        assert!(await_true(PATIENCE, is_full), "{combination}: the queue has room");
+        assert_eq!(server.fetch("/hot/small.txt"), known, "{combination}");
+        assert_eq!(counted(admin, "load_refusals"), 1.0, "{combination}");
+        cold.release();
+        server.stop();
+    });
+}
+
+/// While a disk is silent, requests that would wait for longer than the load delay are refused.
+/// When it answers again, none is.
 #[test]
 fn what_would_be_loaded_too_late_is_refused() {
     if lacks_slow_files() {
@@ -60,11 +98,11 @@ fn refuses_what_is_late(combination: &Combination, delay_ms: u32) {
     let delay = delay_ms.to_string();
     let flags = ["--helpers", "1", "--load-delay-ms", &delay];
     let site = Fixture::new();
-    let disks = ["first", "second", "third"].map(|at| SlowFiles::mount(&site.root().join(at)));
+    let slow = SlowFiles::mount(&site.root().join("slow"));
     let server = combination.start(&site.root(), &[&flags[..], KNOWN].concat());
-    let ask = |disk: &str| {
+    let ask = |path: &str| {
         let mut wire = server.connect();
-        wire.get(&format!("/{disk}/small.txt"), "Connection: close\r\n").expect("sent");
+        wire.get(path, "Connection: close\r\n").expect("sent");
         wire
     };
     let check = |mut wire: Wire, status: u16, what: &str| {
@@ -75,22 +113,28 @@ fn refuses_what_is_late(combination: &Combination, delay_ms: u32) {
     };
     // From now on that is in memory.
     assert_eq!(server.fetch("/digits.txt"), Ok(DIGITS.to_vec()), "{combination}");
-    let first = ask("first");
-    disks[0].await_read("small.txt");
-    let second = ask("second");
-    // It waits behind the other: who asks for nothing that is not there is answered meanwhile.
+    let first = ask("/slow/small.txt");
+    slow.await_read("small.txt");
+    let second = ask("/slow/none");
+    // The second waits behind the first. A request for what is in memory is answered meanwhile.
     assert_eq!(server.fetch("/digits.txt"), Ok(DIGITS.to_vec()), "{combination}");
-    disks[0].release();
-    check(first, 200, "the first");
-    disks[1].await_read("small.txt");
-    // The disk takes its time.
+    // The disk takes its time: the two cannot be done within the delay.
     std::thread::sleep(Duration::from_millis(u64::from(delay_ms * 3 / 2)));
-    disks[1].release();
-    check(second, 200, "the second");
-    let third = ask("third");
-    disks[2].await_read("small.txt");
-    check(ask("third/../second/nobody.txt"), 503, "behind the third");
+    check(ask("/slow/none/other"), 503, "the third");
     assert_eq!(server.fetch("/digits.txt"), Ok(DIGITS.to_vec()), "{combination}");
-    disks[2].release();
-    check(third, 200, "the third");
+    slow.release();
+    check(first, 200, "the first");
+    check(second, 404, "the second");
+    // Bursts of paths that nothing is known of, all of which are looked up.
+    let mut number = 0;
+    let mut is_served = || {
+        let mut wires = Vec::from_iter((0..12).map(|_| {
+            number += 1;
+            ask(&format!("/none-{number}"))
+        }));
+        let mut replies = wires.iter_mut().map(|wire| wire.reply(false).expect("answered"));
+        replies.all(|(head, _)| head.status == 404)
+    };
+    let are_served = || (0..10).all(|_| is_served());
+    assert!(await_true(PATIENCE, are_served), "{combination}: some are refused for ever");
 }
