@@ -63,8 +63,12 @@ fn collect(root: &Path, below: &str, files: &mut Vec<File>) -> io::Result<()> {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+        // Among them are an editor's, which may be no files.
+        if name.starts_with('.') {
+            continue;
+        }
         if entry.file_type()?.is_dir() {
-            if !name.starts_with('.') && !["target", "corpus", "artifacts"].contains(&&*name) {
+            if !["target", "corpus", "artifacts"].contains(&&*name) {
                 collect(root, &path, files)?;
             }
         } else if [".rs", ".md", ".toml"].iter().any(|suffix| name.ends_with(suffix)) {

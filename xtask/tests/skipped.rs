@@ -8,6 +8,10 @@ use std::process::ExitCode;
 use harness::Skip;
 
 fn main() -> ExitCode {
+    // It has no tests of its own.
+    if std::env::args().any(|argument| argument == "--list") {
+        return ExitCode::SUCCESS;
+    }
     match harness::recorded() {
         Ok(skips) => {
             print!("{}", summary(&skips));

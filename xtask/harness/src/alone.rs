@@ -8,12 +8,10 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::command;
+use crate::record::{self, CHOSEN};
 
 /// A test's name, with its module as libtest would write it, and its body.
 pub type Test = (&'static str, fn());
-
-/// Names the one test that a child process runs.
-pub(crate) const CHOSEN: &str = "WEIR_TEST_ALONE";
 
 /// A test that takes longer hangs, and is killed. No test measures this bound.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -102,6 +100,7 @@ fn run_child(name: &str) -> io::Result<(Option<ExitStatus>, String)> {
     std::fs::remove_file(&path)?;
     let mut child = Command::new(std::env::current_exe()?)
         .env(CHOSEN, name)
+        .env(record::RUN, record::run())
         .stdin(Stdio::null())
         .stdout(printed.try_clone()?)
         .stderr(printed.try_clone()?)

@@ -11,5 +11,5 @@ mod record;
 
 pub use alone::{Test, run_alone};
 pub use command::{KilledOnDrop, await_end, output, output_of};
-pub use need::{Need, lacks};
+pub use need::{Need, lacks, path_of};
 pub use record::{Skip, does_not_apply, recorded, skip};

@@ -1,7 +1,7 @@
 //! What a test needs of the machine that it runs on.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
 use crate::record;
@@ -13,7 +13,7 @@ const PROGRAMS: &str = include_str!("../../../.ci/programs");
 /// One thing that a machine may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Need {
-    /// The test's process runs as root.
+    /// The test's process runs as root, and not only as root of a user namespace.
     Root,
     /// A program of the table `.ci/programs`, to be found on the PATH.
     Program(&'static str),
@@ -24,8 +24,8 @@ pub enum Need {
 impl Need {
     fn is_met(self) -> bool {
         match self {
-            Self::Root => fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0),
-            Self::Program(name) => is_installed(name),
+            Self::Root => is_root(),
+            Self::Program(name) => path_of(name).is_some(),
             Self::File(path) => Path::new(path).exists(),
         }
     }
@@ -74,11 +74,23 @@ fn package_of(name: &str) -> &'static str {
     row.unwrap_or_else(|| panic!("{name} is not in .ci/programs")).1
 }
 
-fn is_installed(name: &str) -> bool {
+fn is_root() -> bool {
+    let is_zero = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+    // Outside of all user namespaces each user is itself (user_namespaces(7)).
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let is_outside = map.split_whitespace().eq(["0", "0", "4294967295"]);
+    is_zero && (map.is_empty() || is_outside)
+}
+
+/// Where a program is: on the PATH, or among those for root, which are not on every user's PATH.
+/// `None` if it is not installed.
+pub fn path_of(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // The directories of programs for root are not on every user's PATH.
     let directories = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
-    directories.into_iter().any(|directory| directory.join(name).is_file())
+    let mut files = directories.map(|directory| directory.join(name));
+    files.find(|file| {
+        fs::metadata(file).is_ok_and(|file| file.is_file() && file.mode() & 0o111 != 0)
+    })
 }
 
 #[cfg(test)]
@@ -89,8 +101,8 @@ mod tests {
     fn need_is_met_by_what_is_there() {
         assert!(Need::File("/").is_met());
         assert!(!Need::File("/no/such/file").is_met());
-        assert!(is_installed("sh"));
-        assert!(!is_installed("no-such-program"));
+        assert!(path_of("sh").is_some());
+        assert_eq!(path_of("no-such-program"), None);
         assert_eq!(Need::Program("ip").to_string(), "ip (iproute2)");
         assert_eq!(Need::Program("ip").package(), Some("iproute2"));
     }

@@ -1,4 +1,5 @@
-//! The record of skipped tests: a file for each, in the directory `skipped` of the build.
+//! The record of skipped tests: a file for each, in a directory of its run, in the directory
+//! `skipped` of the build.
 
 use std::fmt::Display;
 use std::fs;
@@ -6,10 +7,15 @@ use std::io::{self, Write};
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 
-use crate::alone::CHOSEN;
-
 /// With this variable set to `none`, a test that is skipped fails.
 const SKIPS: &str = "WEIR_SKIPS";
+
+/// Names the one test that a child process of [`run_alone`](crate::run_alone) runs.
+pub(crate) const CHOSEN: &str = "WEIR_TEST_ALONE";
+
+/// Names the run to which a test program belongs. By default that is the process that has started
+/// the program, which is Cargo.
+pub(crate) const RUN: &str = "WEIR_RUN";
 
 /// A test that did not run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,17 +44,17 @@ pub fn does_not_apply(why: impl Display) {
     record(&why.to_string(), &[]);
 }
 
-/// All skips that tests of this build have recorded since the last call. The record stays beside
-/// itself, with the extension `told`, until the next call.
+/// All skips that the tests of this run have recorded. Their record moves to the directory
+/// `skipped.told`, and those of runs that were broken off are removed.
 ///
 /// # Errors
 /// If the record cannot be read or moved.
 pub fn recorded() -> io::Result<Vec<Skip>> {
-    take(&directory())
+    take(&directory(), &run())
 }
 
-fn take(directory: &Path) -> io::Result<Vec<Skip>> {
-    let entries = match fs::read_dir(directory) {
+fn take(directory: &Path, run: &str) -> io::Result<Vec<Skip>> {
+    let entries = match fs::read_dir(directory.join(run)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
@@ -63,7 +69,8 @@ fn take(directory: &Path) -> io::Result<Vec<Skip>> {
     if told.exists() {
         fs::remove_dir_all(&told)?;
     }
-    fs::rename(directory, told)?;
+    fs::rename(directory.join(run), told)?;
+    fs::remove_dir_all(directory)?;
     all.sort();
     Ok(all)
 }
@@ -72,10 +79,10 @@ fn take(directory: &Path) -> io::Result<Vec<Skip>> {
 #[track_caller]
 pub(crate) fn write(why: &str, packages: &[&str]) {
     let test = record(why, packages);
-    assert!(
-        std::env::var_os(SKIPS).is_none_or(|skips| skips != "none"),
-        "{test} was skipped, which {SKIPS}=none forbids: {why}"
-    );
+    if let Some(skips) = std::env::var_os(SKIPS) {
+        assert_eq!(skips, "none", "{SKIPS} is refused: it is none, or not set");
+        panic!("{test} was skipped, which {SKIPS}=none forbids: {why}");
+    }
 }
 
 /// Returns the test's source file and its name.
@@ -86,7 +93,7 @@ fn record(why: &str, packages: &[&str]) -> String {
     // `println` would be hidden, because a test that is skipped passes.
     let _ = io::stdout().write_all(format!("skipped: {why}: {test}\n").as_bytes());
     let text = [why, test.as_str()].into_iter().chain(packages.iter().copied()).collect::<Vec<_>>();
-    let directory = directory();
+    let directory = directory().join(run());
     // A test may lack several things, one after the other; each is a record.
     let name: String = format!("{test} {why}").replace(|c: char| !c.is_alphanumeric(), "-");
     let name: String = name.chars().take(200).collect();
@@ -102,6 +109,18 @@ fn name_of_test() -> String {
     std::env::var(CHOSEN).unwrap_or_else(|_| thread.name().unwrap_or_default().to_owned())
 }
 
+/// Names this run: see [`RUN`]. The number of a process is soon another's, so its start time is
+/// added.
+pub(crate) fn run() -> String {
+    std::env::var(RUN).unwrap_or_else(|_| {
+        let parent = std::os::unix::process::parent_id();
+        let stat = fs::read_to_string(format!("/proc/{parent}/stat")).unwrap_or_default();
+        // The field 22 of proc_pid_stat(5), behind the name in brackets, which is the second.
+        let begun = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19));
+        format!("{parent}-{}", begun.unwrap_or("0"))
+    })
+}
+
 /// Beside the directory of the test programs, which is `target/debug/deps` by default.
 fn directory() -> PathBuf {
     let program = std::env::current_exe().expect("the path of this program");
@@ -114,12 +133,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn take_reads_each_record_once() {
+    fn take_reads_the_records_of_its_run_once() {
         let directory = std::env::temp_dir().join(format!("weir-skips-{}", std::process::id()));
-        assert_eq!(take(&directory).unwrap(), []);
-        fs::create_dir(&directory).unwrap();
-        fs::write(directory.join("b"), "needs root\nb.rs b").unwrap();
-        fs::write(directory.join("a"), "needs ip (iproute2)\na.rs a\niproute2").unwrap();
+        assert_eq!(take(&directory, "this").unwrap(), []);
+        for (name, text) in [
+            ("this/b", "needs root\nb.rs b"),
+            ("this/a", "needs ip (iproute2)\na.rs a\niproute2"),
+            ("one-that-was-broken-off/c", "needs root\nc.rs c"),
+        ] {
+            let file = directory.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
         let skip = |why: &str, test: &str, packages: &[&str]| Skip {
             why: why.into(),
             test: test.into(),
@@ -129,8 +154,9 @@ mod tests {
             skip("needs ip (iproute2)", "a.rs a", &["iproute2"]),
             skip("needs root", "b.rs b", &[]),
         ];
-        assert_eq!(take(&directory).unwrap(), expected);
-        assert_eq!(take(&directory).unwrap(), []);
+        assert_eq!(take(&directory, "this").unwrap(), expected);
+        assert_eq!(take(&directory, "this").unwrap(), []);
+        assert!(!directory.exists());
         fs::remove_dir_all(directory.with_extension("told")).unwrap();
     }
 }

@@ -16,6 +16,7 @@ use super::name::Name;
 use super::processors::{Split, mask};
 use super::wire::{DEVICE, Joint, Wire};
 use crate::Failure;
+use crate::program::path_of;
 
 /// Where ip-netns(8) keeps their names.
 pub(super) const NAMES: &str = "/run/netns";
@@ -276,7 +277,9 @@ pub(super) fn tc(lines: &str) -> Result<(), Failure> {
 }
 
 fn batch(program: &str, lines: &str, without: &str) -> Result<(), Failure> {
-    let mut command = Command::new(program);
+    // Where it is not, it does not start, which says what to do.
+    let path = path_of(program).unwrap_or_else(|| program.into());
+    let mut command = Command::new(path);
     // A ^C is not for it: it would leave half of its lines undone.
     command.args(["-batch", "-"]).process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());

@@ -46,7 +46,8 @@ fn needs(kind: Kind) -> &'static [Need] {
 
 fn cannot(why: &str) -> bool {
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
-    let refusals = ["is not installed", "not permitted", "ermission denied", "must be superuser"];
+    let refusals =
+        ["is not installed", "not permitted", "ermission denied", "must be superuser", "BTF"];
     !is_root || refusals.iter().any(|refusal| why.contains(refusal))
 }
 

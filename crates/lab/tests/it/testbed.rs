@@ -81,6 +81,9 @@ fn receive_work_is_done_by_the_receiver() {
         [(None, [Need::Rps, Need::Veth]), (Some(1), [Need::Rps, Need::Tun])]
     {
         let layout = Layout { round_trip_ms, ..Layout::default() };
+        if harness::lacks(&["unshare", "mount"].map(harness::Need::Program)) {
+            return;
+        }
         let Some(testbed) = up(&layout, &needs) else { continue };
         for (host, side) in [(&testbed.server, "server"), (&testbed.client, "client")] {
             // What a shell of that side sees: its own /sys.

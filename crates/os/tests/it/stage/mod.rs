@@ -108,6 +108,17 @@ pub(crate) fn said(done: Done<'_>) -> Said {
     said.unwrap_or_else(|error| Said::Failed(error.raw_os_error()))
 }
 
+/// Whether a sandbox, a limit or the kernel forbids rings. If so, records that the calling test is
+/// skipped.
+#[track_caller]
+pub(crate) fn lacks_rings() -> bool {
+    let refusal = os::ring::probe().err();
+    if let Some(error) = &refusal {
+        harness::skip(format!("needs io_uring: {error}"));
+    }
+    refusal.is_some()
+}
+
 /// The same, whatever the ring's sockets are and however the kernel works on it.
 pub(crate) fn on_each(test: impl Fn(Stage)) {
     for set_up in [SetUp::Deferred, SetUp::Cooperative, SetUp::Polled] {

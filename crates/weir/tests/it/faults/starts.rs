@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use harness::Need;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
@@ -32,7 +33,7 @@ const MACHINE: i32 = 3;
 /// Supervisor and worker, and not one thread more: those of a pool, helpers, that of the log.
 #[test]
 fn a_first_start_that_cannot_succeed_ends_with_a_reason() {
-    if rights::lacks_user(first_user()) {
+    if harness::lacks(&[Need::Program("prlimit")]) || rights::lacks_user(first_user()) {
         return;
     }
     on_mechanisms(Program::Weir, |combination| {
@@ -81,7 +82,7 @@ fn a_cache_larger_than_memory_is_told() {
 /// Some of the threads that it wants: then it serves with these or ends, and does not hang.
 #[test]
 fn a_start_with_half_of_its_threads_serves_or_ends() {
-    if rights::lacks_user(first_user()) {
+    if harness::lacks(&[Need::Program("prlimit")]) || rights::lacks_user(first_user()) {
         return;
     }
     on_mechanisms(Program::Weir, |combination| {
@@ -109,7 +110,7 @@ fn a_start_with_half_of_its_threads_serves_or_ends() {
 /// Who comes waits a second for a thread, for which one that is idle goes, and is told then.
 #[test]
 fn whom_no_thread_can_be_made_for_is_told_so() {
-    if rights::lacks_user(first_user()) {
+    if harness::lacks(&[Need::Program("prlimit")]) || rights::lacks_user(first_user()) {
         return;
     }
     on_every_architecture(Program::Weir, |combination| {
@@ -140,7 +141,7 @@ fn whom_no_thread_can_be_made_for_is_told_so() {
 /// Some workers of the new generation have clients by then, and the old one serves on.
 #[test]
 fn a_reload_that_is_refused_a_process_loses_nobody() {
-    if rights::lacks_user(first_user()) {
+    if harness::lacks(&[Need::Program("prlimit")]) || rights::lacks_user(first_user()) {
         return;
     }
     on_every_architecture(Program::Weir, |combination| {

@@ -69,7 +69,7 @@ impl Balancer {
         text = text.replace(PATIENT[0], &PATIENT.concat());
         let file = home.path().join("haproxy.cfg");
         fs::write(&file, text).expect("a configuration");
-        let mut command = Command::new("haproxy");
+        let mut command = Command::new(harness::path_of("haproxy").expect("haproxy"));
         command.arg("-f").arg(file).env("FLEET_RUN", home.path());
         let child = command.stdin(Stdio::null()).spawn().expect("haproxy");
         let balancer = Self { child, home };

@@ -148,7 +148,8 @@ fn needs_root(command: &mut Command) {
 /// A disk that has room for some points, and no more: they are kept.
 #[test]
 fn a_full_disk_ends_a_run_with_a_line() {
-    if rights::lacks_namespaces(&["--mount"]) {
+    let mount = harness::Need::Program("mount");
+    if harness::lacks(&[mount]) || rights::lacks_namespaces(&["--mount"]) {
         return;
     }
     let lab = Lab::new();

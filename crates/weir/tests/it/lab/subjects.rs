@@ -15,6 +15,7 @@ use lab::vitals::{Reading, Side, Watch};
 
 use super::{Bench, runs, subject};
 use crate::support::PATIENCE;
+use crate::support::rights;
 use crate::support::wire::Wire;
 
 /// Files of 100 bytes to 1 MB, as SPECweb99 has them.
@@ -46,8 +47,7 @@ fn floors_serve() {
 fn refusers_refuse_everybody() {
     for (name, kind) in subject::all() {
         let Kind::Floor(Floor { refuses: true, .. }) = kind else { continue };
-        // The kernel lets only root attach a filter to a socket.
-        if name == "refuse-syn" && harness::lacks(&[Need::Root]) {
+        if name == "refuse-syn" && rights::lacks_filters() {
             continue;
         }
         let bench = Bench::new(&["one-packet"]);
