@@ -36,4 +36,4 @@ pub use shared::performer;
 pub use shared::server::Server;
 pub use shared::{counters, dials, error_log, orders, quotas, settings};
 pub use supervisor::judge::judge;
-pub use supervisor::{Program, Voice, serve};
+pub use supervisor::{Hangup, Program, Voice, serve};

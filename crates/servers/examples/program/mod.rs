@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use h1::{Limits, Shared};
 use servers::session::Sessions;
 use servers::settings::Settings;
-use servers::{Failure, Program, Voice, knobs};
+use servers::{Failure, Hangup, Program, Voice, knobs};
 use site::rules::{Effect, Host, Origin, Rule, Rules};
 
 pub(crate) fn serve(name: &str, sessions: fn(&Shared<Limits>) -> Sessions) -> ExitCode {
@@ -21,6 +21,7 @@ pub(crate) fn serve(name: &str, sessions: fn(&Shared<Limits>) -> Sessions) -> Ex
     let mut program = Program {
         settings: &mut || Ok(settings.clone()),
         sessions: &sessions,
+        hangup: Hangup::Reloads,
         voice: Voice::new(&mut said),
     };
     match servers::serve(&mut program) {

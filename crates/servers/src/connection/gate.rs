@@ -3,7 +3,7 @@
 
 use measure::{Duration, Instant};
 
-use crate::shared::server::Server;
+use crate::shared::server::{Server, Worker};
 
 /// How long accepting rests when the machine has refused, if no connection closes before.
 pub(crate) const REFUSED_FOR: Duration = Duration::from_millis(100);
@@ -13,6 +13,9 @@ pub(crate) const REFUSED_FOR: Duration = Duration::from_millis(100);
 pub(crate) const WAITED_MIN: Duration = Duration::from_millis(100);
 /// So long in a flood, if it has been answered: its user reads what he has got.
 const STAYS_IN_FLOOD: Duration = Duration::from_secs(5);
+/// How long a full worker leaves a connection that waits to workers that have room. They accept it
+/// at once if they run, but a worker may be stopped, or wait for the disk.
+pub(super) const DEFERS_FOR: Duration = Duration::from_millis(50);
 /// Of those that have waited for longest, how many are looked at for one that may go: few of them
 /// happen to have something to be looked at in the same round.
 pub(crate) const LOOKED_AT_MAX: usize = 16;
@@ -24,12 +27,26 @@ pub(crate) fn stays(server: &Server) -> Duration {
 }
 
 /// A worker's gate.
+#[derive(Clone)]
 pub(crate) struct Gate {
     state: State,
     /// During a drain: how many more it lets in, for the queue may be refilled as fast as it is
     /// emptied.
     left: Option<u32>,
     open_max: usize,
+    /// Whether accepting rests at the maximum until a ninth of the connections have gone, as in the
+    /// papers. If not, one that is idle is evicted for a new one.
+    rests: bool,
+    deferral: Deferral,
+}
+
+/// What a full worker knows of connections that it leaves to other workers.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Deferral {
+    /// When it last left them to others.
+    looked: Option<Instant>,
+    /// Since when a connection has waited at each look.
+    waits_since: Option<Instant>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,9 +65,14 @@ enum State {
 }
 
 impl Gate {
-    /// Open, for at most `open_max` connections at once.
-    pub(crate) const fn new(open_max: usize) -> Self {
-        Self { state: State::Open, left: None, open_max }
+    /// Open, for at most as many connections at once as each loop of the server may hold.
+    pub(crate) fn new(server: &Server) -> Self {
+        Self::of(server.connections_max, !server.settings.make_room)
+    }
+
+    pub(super) fn of(open_max: usize, rests: bool) -> Self {
+        let deferral = Deferral::default();
+        Self { state: State::Open, left: None, open_max, rests, deferral }
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -90,11 +112,13 @@ impl Gate {
         }
     }
 
-    /// One was closed: now so many are open. From the maximum accepting rests until a ninth of
+    /// One was closed: now so many are open. A gate that rests at the maximum opens when a ninth of
     /// them have gone: at nine tenths and eight tenths of all descriptors (lighttpd's hysteresis).
-    /// In a drain whoever goes makes room for one who waits.
+    /// Any other opens at once, and so does each in a drain. It depends on nothing else: a worker
+    /// with room that left its connections to others could wait for one that waits for it.
     pub(crate) fn closed(&mut self, open: usize) {
-        let resume = if self.is_draining() { self.open_max } else { self.open_max * 8 / 9 };
+        let rests = self.rests && !self.is_draining();
+        let resume = if rests { self.open_max * 8 / 9 } else { self.open_max };
         match self.state {
             State::Full if open <= resume && open < self.open_max => self.state = State::Open,
             State::Crowded if open < self.open_max => self.state = State::Open,
@@ -122,6 +146,33 @@ impl Gate {
                 false => State::Full,
             };
         }
+    }
+
+    /// Whether a worker that is full leaves new connections to others, which have room, rather than
+    /// evict one of its own.
+    pub(crate) fn defers(&mut self, worker: &Worker<'_>, now: Instant) -> bool {
+        let waits = || {
+            let sockets = worker.listeners().map(|(_, listener)| listener.as_fd_ref());
+            os::wait_readable(sockets, Some(Duration::ZERO)).is_ok_and(|are| are.contains(&true))
+        };
+        self.defers_if(now, worker.has_room_beside(), waits)
+    }
+
+    /// The same, if it is known whether others have room, and whether a connection waits.
+    pub(super) fn defers_if(
+        &mut self,
+        now: Instant,
+        have_room: bool,
+        waits: impl FnOnce() -> bool,
+    ) -> bool {
+        self.deferral.observe(now, have_room, waits)
+    }
+
+    /// When a full worker is to look again whether others have taken the connections that it has
+    /// left to them.
+    pub(crate) fn looks_again(&self) -> Option<Instant> {
+        let looked = self.deferral.looked.filter(|_| self.state == State::Full && self.is_full());
+        looked.map(|looked| looked + DEFERS_FOR)
     }
 
     /// It is now so late; so many are open.
@@ -160,14 +211,31 @@ impl Gate {
     }
 }
 
+impl Deferral {
+    /// Whether new connections are left to workers that have room. That ends if one has waited for
+    /// too long.
+    fn observe(&mut self, now: Instant, have_room: bool, waits: impl FnOnce() -> bool) -> bool {
+        if !have_room {
+            *self = Self::default();
+            return false;
+        }
+        self.looked = Some(now);
+        if !waits() {
+            self.waits_since = None;
+            return true;
+        }
+        now - *self.waits_since.get_or_insert(now) < DEFERS_FOR
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn it_rests_from_the_maximum_until_a_ninth_have_gone() {
+    fn a_gate_without_eviction_rests_until_a_ninth_have_gone() {
         for (open_max, resume) in [(1, 0), (2, 1), (8, 7), (9, 8), (900, 800), (13_000, 11_555)] {
-            let mut gate = Gate::new(open_max);
+            let mut gate = Gate::of(open_max, true);
             gate.accepted(open_max - 1);
             assert!(gate.is_open(), "{open_max}");
             gate.accepted(open_max);
@@ -179,8 +247,43 @@ mod tests {
     }
 
     #[test]
+    fn a_gate_with_eviction_opens_when_one_has_gone() {
+        for open_max in [1, 2, 900] {
+            let mut gate = Gate::of(open_max, false);
+            gate.accepted(open_max);
+            assert!(!gate.is_open(), "{open_max}");
+            gate.closed(open_max - 1);
+            assert!(gate.is_open(), "{open_max}");
+        }
+    }
+
+    #[test]
+    fn connections_are_left_to_others_as_long_as_these_take_them() {
+        // Milliseconds, whether others have room, whether a connection waits, whether it defers.
+        let rows = [
+            (0, true, false, true),
+            (1_000, true, true, true),
+            (1_040, true, true, true),
+            // It was taken, and another has come.
+            (1_045, true, false, true),
+            (1_050, true, true, true),
+            (1_099, true, true, true),
+            (1_100, true, true, false),
+            (1_101, true, true, false),
+            (1_102, true, false, true),
+            (1_103, false, true, false),
+            (1_104, true, true, true),
+        ];
+        let mut deferral = Deferral::default();
+        for (ms, have_room, waits, expected) in rows {
+            let defers = deferral.observe(Instant::from_ms(ms), have_room, || waits);
+            assert_eq!(defers, expected, "at {ms} ms");
+        }
+    }
+
+    #[test]
     fn a_newcomer_is_let_in_at_the_maximum_if_another_goes_for_it() {
-        let mut gate = Gate::new(900);
+        let mut gate = Gate::of(900, true);
         gate.may_make_room(true, 10);
         gate.accepted(900);
         assert!(!gate.is_open());
@@ -200,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_over_in_time_or_when_one_is_closed() {
-        let mut gate = Gate::new(10);
+        let mut gate = Gate::of(10, true);
         gate.refused(Instant::ORIGIN);
         gate.tick(Instant::from_ms(99), 9);
         assert!(!gate.is_open());
@@ -218,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_drain_lets_in_who_waits_and_nobody_else() {
-        let mut gate = Gate::new(10);
+        let mut gate = Gate::of(10, true);
         gate.accepted(10);
         gate.drain(3, 10);
         assert!(!gate.is_open());
@@ -231,7 +334,7 @@ mod tests {
         gate.tick(Instant::from_ms(1000), 0);
         assert!(!gate.is_open(), "nobody waits any more");
 
-        let mut gate = Gate::new(10);
+        let mut gate = Gate::of(10, true);
         gate.accepted(10);
         gate.closed(9);
         gate.drain(2, 9);

@@ -6,6 +6,8 @@ pub(crate) mod calls;
 mod disk_waits;
 pub(crate) mod fetches;
 pub(crate) mod gate;
+#[cfg(test)]
+mod gate_model;
 pub(crate) mod intake;
 pub(crate) mod journal;
 pub(crate) mod loads;

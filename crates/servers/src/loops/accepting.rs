@@ -46,7 +46,7 @@ impl Accepting {
     pub(crate) fn new(books: &Books<'_>, poller: &mut Poller, turns: u32) -> io::Result<Self> {
         look_at_all(books, poller)?;
         Ok(Self {
-            gate: Gate::new(books.server.connections_max),
+            gate: Gate::new(books.server),
             intake: Intake::new(books.worker, turns),
             spare: SpareDescriptor::new()?,
             first: 0,

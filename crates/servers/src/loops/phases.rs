@@ -353,7 +353,8 @@ impl<'s> Loop<'s> {
     fn look_for_room(&mut self) {
         if self.accepting.gate.is_full() {
             self.stays = stays(self.books.server);
-            let may = self.who_may_go().is_some() && !self.has_room_beside();
+            let (worker, now) = (self.books.worker, self.books.now.at);
+            let may = self.who_may_go().is_some() && !self.accepting.gate.defers(worker, now);
             self.accepting.gate.may_make_room(may, self.holding.connections.len());
         }
     }
@@ -363,10 +364,6 @@ impl<'s> Loop<'s> {
         let Server { settings, limits, .. } = self.books.server;
         let may = settings.make_room && self.asked == 0 && !self.accepting.gate.is_draining();
         may.then(|| self.holding.longest_waiting(limits, self.stays, self.polled)).flatten()
-    }
-
-    fn has_room_beside(&self) -> bool {
-        self.books.server.has_room_beside(self.books.worker.row)
     }
 
     fn close(&mut self, token: u64) {
@@ -436,9 +433,10 @@ impl<'s> Loop<'s> {
         let gate = &self.accepting.gate;
         let Server { settings, limits, .. } = self.books.server;
         let waits = settings.make_room && gate.is_full() && !gate.is_open();
-        let waits = waits && !self.has_room_beside();
+        let waits = waits && gate.looks_again().is_none();
         let goes = waits.then(|| self.holding.goes_at(limits, self.stays)).flatten();
-        let due = self.holding.earliest().into_iter().chain(gate.due()).chain(goes).min();
+        let due = self.holding.earliest().into_iter().chain(gate.due()).chain(goes);
+        let due = due.chain(gate.looks_again()).min();
         due.map(|at| at - self.books.now.at)
     }
 }

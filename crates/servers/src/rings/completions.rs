@@ -127,7 +127,7 @@ impl<'s> Completions<'s> {
             touched: Vec::new(),
             turns: 0,
             has_worked: false,
-            gate: Gate::new(server.connections_max),
+            gate: Gate::new(server),
             intake: Intake::new(worker, TURNS),
             beyond: ways::beyond(&server.settings, server.connections_max),
             going: 0,

@@ -106,15 +106,6 @@ impl Common {
 }
 
 impl Server {
-    /// Whether another than who counts in that row serves and has room: then nobody goes for a
-    /// newcomer.
-    pub(crate) fn has_room_beside(&self, row: usize) -> bool {
-        let counters = &self.counters;
-        let stays = |n| !self.orders.of(n / counters.loops()).is_draining();
-        let has_room = |n| counters.open(n) < self.connections_max as u64;
-        (0..counters.rows()).any(|n| n != row && counters.serves(n) && stays(n) && has_room(n))
-    }
-
     /// What a worker needs of its parent's descriptors.
     pub(crate) fn descriptors(&self, worker: usize) -> Vec<RawFd> {
         let listeners = self.listeners.places_of(worker).map(|at| self.listeners[at].number());
@@ -356,6 +347,16 @@ impl<'s> Worker<'s> {
     /// Becomes readable with the order to end.
     pub(crate) fn wake(&self) -> &Arc<Wake> {
         self.server.orders.wake(self.number)
+    }
+
+    /// Whether another loop has spare capacity that accepts from the same listening sockets.
+    pub(crate) fn has_room_beside(&self) -> bool {
+        let Server { counters, listeners, orders, .. } = self.server;
+        let are_shared = self.places.iter().all(|place| listeners.is_shared(*place));
+        let accepts = |of: usize| of == self.number || are_shared && !orders.of(of).is_draining();
+        let has_room = |row| counters.open(row) < self.server.connections_max as u64;
+        let is_other = |row: &usize| *row != self.row && accepts(*row / counters.loops());
+        (0..counters.rows()).filter(is_other).any(|row| counters.serves(row) && has_room(row))
     }
 
     /// The places of the listening sockets that it accepts from.

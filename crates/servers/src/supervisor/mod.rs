@@ -47,14 +47,28 @@ pub struct Program<'p> {
     pub settings: &'p mut dyn FnMut() -> Result<Settings, String>,
     /// Makes what speaks with each connection.
     pub sessions: &'p dyn Fn(&Shared<Limits>) -> Sessions,
+    /// What SIGHUP does.
+    pub hangup: Hangup,
     /// Has lines for the operator.
     pub voice: Voice<'p>,
 }
 
+/// What SIGHUP does: an operator sends it, or the kernel when a terminal is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hangup {
+    /// The settings are asked for again.
+    Reloads,
+    /// The server ends, as by SIGTERM.
+    Ends,
+    /// Nothing.
+    IsIgnored,
+}
+
 /// Serves until SIGTERM or SIGINT, and for `drain_delay` more without being ready for balancers;
-/// then drains for at most `drain_timeout`. A second signal stops at once. SIGHUP asks for the
-/// settings again and serves by them, while connections of before finish what they have. SIGUSR2
-/// starts the program anew, from its file, and leaves the serving to it.
+/// then drains for at most `drain_timeout`. A second signal stops at once. SIGHUP does what
+/// [`Program::hangup`] says: on a reload the server serves by the settings of now, while
+/// connections of before finish what they have. SIGUSR2 starts the program anew, from its file, and
+/// leaves the serving to it.
 ///
 /// # Errors
 /// Nothing could be served: see [`Failure`].
@@ -80,6 +94,11 @@ pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
         gone: Totals::default(),
     };
     supervisor.start(settings, program)?;
+    program.voice.tell(match program.hangup {
+        Hangup::Reloads => "SIGHUP reloads the settings",
+        Hangup::Ends => "SIGHUP ends this server, as a terminal has started it without --config",
+        Hangup::IsIgnored => "SIGHUP is ignored, as it was at the start",
+    });
     if let Some((level, text)) = supervisor.admin.announce() {
         program.voice.say(level, &text);
     }
@@ -169,7 +188,11 @@ impl Supervisor<'_> {
             let patience = due.into_iter().chain(look).min().map(|at| at - now);
             match self.wait(patience).map_err(blind)? {
                 Some(Signal::Term | Signal::Int) => return Ok(End::Stopped),
-                Some(Signal::Hup) => self.ask_for_reload(&mut program.voice),
+                Some(Signal::Hup) => match program.hangup {
+                    Hangup::Reloads => self.ask_for_reload(&mut program.voice),
+                    Hangup::Ends => return Ok(End::Stopped),
+                    Hangup::IsIgnored => {}
+                },
                 Some(Signal::Usr2) => self.wants_upgrade = true,
                 Some(Signal::Usr1) => self.reopen_logs(),
                 Some(_) => self.bury(program, &mut starting)?,

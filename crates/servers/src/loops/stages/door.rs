@@ -262,13 +262,10 @@ impl<'s, 'p> Door<'s, 'p> {
         }
         if self.accepting.gate.is_full() {
             let may = self.plant.goes_at().is_some_and(|at| at <= os::clock::monotonic());
-            let may = may && self.books.server.settings.make_room && !self.has_room_beside();
+            let may = may && self.books.server.settings.make_room;
+            let may = may && !self.accepting.gate.defers(self.books.worker, self.books.now.at);
             self.accepting.gate.may_make_room(may, open);
         }
-    }
-
-    fn has_room_beside(&self) -> bool {
-        self.books.server.has_room_beside(self.books.worker.row)
     }
 
     /// Every connection ends after what it has; the round's end takes who waits to be accepted.
@@ -310,8 +307,9 @@ impl<'s, 'p> Door<'s, 'p> {
             return Some(Duration::ZERO);
         }
         let waits = self.books.server.settings.make_room && gate.is_full() && !gate.is_open();
-        let goes = self.plant.goes_at().filter(|_| waits && !self.has_room_beside());
-        let due: Option<Instant> = gate.due().into_iter().chain(goes).min();
+        let looks_again = gate.looks_again();
+        let goes = self.plant.goes_at().filter(|_| waits && looks_again.is_none());
+        let due: Option<Instant> = gate.due().into_iter().chain(goes).chain(looks_again).min();
         due.map(|at| at - self.books.now.at)
     }
 }

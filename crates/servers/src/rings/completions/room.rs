@@ -32,7 +32,8 @@ impl Completions<'_> {
             self.close(token)?;
         }
         if self.gate.is_full() {
-            let may = self.who_may_go().is_some() && !self.has_room_beside();
+            let (worker, now) = (self.books.worker, self.books.now.at);
+            let may = self.who_may_go().is_some() && !self.gate.defers(worker, now);
             self.gate.may_make_room(may, self.connections.len());
             if !may {
                 self.stop_accepting()?;
@@ -45,18 +46,16 @@ impl Completions<'_> {
     pub(super) fn goes_at(&self) -> Option<Instant> {
         let server = self.books.server;
         let waits = server.settings.make_room && self.gate.is_full() && !self.gate.is_open();
-        let waits = waits && (self.owed() > 0 || !self.has_room_beside());
-        waits.then(|| self.timers.goes_at(&server.limits, stays(server))).flatten()
+        let looks_again = self.gate.looks_again();
+        let waits = waits && (self.owed() > 0 || looks_again.is_none());
+        let goes = waits.then(|| self.timers.goes_at(&server.limits, stays(server))).flatten();
+        goes.into_iter().chain(looks_again).min()
     }
 
     /// Newcomers for whom somebody is still to go. Those who go already do, whatever the reason.
     pub(super) fn owed(&self) -> usize {
         let staying = self.connections.len() - self.going;
         staying.saturating_sub(self.books.server.connections_max)
-    }
-
-    fn has_room_beside(&self) -> bool {
-        self.books.server.has_room_beside(self.books.worker.row)
     }
 
     pub(super) fn who_may_go(&mut self) -> Option<u64> {

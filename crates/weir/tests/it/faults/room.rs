@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+
 use crate::support::chosen::{on_every_alone, on_mechanisms_alone};
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
@@ -9,10 +11,11 @@ use crate::support::in_flight::{
     HUGE_BYTES, asked, at_once, half_a_body, in_flight, site_with_a_huge_file,
 };
 use crate::support::metrics::counted;
+use crate::support::processes::{stop, workers_of};
 use crate::support::rest::check_rests;
-use crate::support::server::Server;
+use crate::support::server::{Server, send};
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_true};
+use crate::support::{PATIENCE, await_some, await_true};
 
 /// Whoever waits is closed for another, or not at all.
 const PATIENT: &[&str] = &[
@@ -115,6 +118,76 @@ fn nobody_goes_while_another_worker_has_room() {
         }
         server.stop();
     });
+}
+
+/// Two of 40 idle clients leave. However they are spread, a new client is served: no worker leaves
+/// it to another that leaves it to this one.
+#[test]
+fn full_workers_do_not_wait_for_each_other() {
+    let site = Fixture::new();
+    on_every_alone(Program::Weir, |combination| {
+        for four in [["--processes", "4"], ["--threads", "4"]] {
+            if !combination.takes(&four) {
+                continue;
+            }
+            let server = combination.start(&site.root(), &[&flags("40")[..], &four].concat());
+            for _ in 0..6 {
+                let mut idle: Vec<Wire> = (0..40).map(|_| asked(&server)).collect();
+                idle.truncate(38);
+                for _ in 0..3 {
+                    check_fetched(combination, &server, "beside 38 idle clients");
+                }
+            }
+            server.stop();
+        }
+    });
+}
+
+/// Other workers cannot accept from it.
+#[test]
+fn a_full_worker_does_not_leave_its_own_queue_to_others() {
+    let own = ["--processes", "4", "--listener-queues", "own"];
+    let site = Fixture::new();
+    on_every_alone(Program::Weir, |combination| {
+        if !combination.takes(&own) {
+            return;
+        }
+        let server = combination.start(&site.root(), &[&flags("80")[..], &own].concat());
+        let _idle: Vec<Wire> = (0..70).map(|_| asked(&server)).collect();
+        check_at_once(combination, &server, 60);
+        server.stop();
+    });
+}
+
+#[test]
+fn a_stopped_worker_with_room_keeps_no_client_out() {
+    let four = ["--processes", "4"];
+    let site = Fixture::new();
+    on_every_alone(Program::Weir, |combination| {
+        if combination.row["holder"] == "process" || !combination.takes(&four) {
+            return;
+        }
+        let server = combination.start(&site.root(), &[&flags("80")[..], &four].concat());
+        let all = || Some(workers_of(server.pid())).filter(|all| all.len() == 4);
+        let workers = await_some(PATIENCE, all).expect("four workers");
+        stop(workers[0]);
+        // As many as the others may hold.
+        let _idle: Vec<Wire> =
+            (0..60).map(|_| server.asking(server.address, "/digits.txt")).collect();
+        check_at_once(combination, &server, 20);
+        send(workers[0], Signal::CONT);
+        server.stop();
+    });
+}
+
+/// So many new clients that ask at the same time are answered.
+fn check_at_once(combination: &Combination, server: &Server, clients: usize) {
+    let ask = |_| server.asking(server.address, "/digits.txt");
+    let mut clients: Vec<Wire> = (0..clients).map(ask).collect();
+    for (n, wire) in clients.iter_mut().enumerate() {
+        let status = wire.reply(false).map(|(head, _)| head.status);
+        assert_eq!(status, Ok(200), "{combination}: client {n}");
+    }
 }
 
 /// Its address holds as many as it may. Of `mt`, `mp` and pipelines this is not said: there a
