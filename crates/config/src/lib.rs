@@ -48,3 +48,13 @@ pub fn read(path: &Path, flags: Flags<'_>) -> Result<Settings, Vec<Fault>> {
     reader.read(path);
     reader.settings(flags)
 }
+
+/// As [`read`], of a file whose content is `bytes`.
+///
+/// # Errors
+/// As those of [`read`].
+pub fn read_bytes(path: &Path, bytes: Vec<u8>, flags: Flags<'_>) -> Result<Settings, Vec<Fault>> {
+    let mut reader = reader::Reader::default();
+    reader.read_bytes(path, bytes);
+    reader.settings(flags)
+}

@@ -47,6 +47,14 @@ impl Reader {
         }
     }
 
+    /// The same of a file whose content is `bytes`.
+    pub(crate) fn read_bytes(&mut self, path: &Path, bytes: Vec<u8>) {
+        match Source::of(path, bytes) {
+            Ok(source) => self.content(&source),
+            Err(fault) => self.faults.push(fault),
+        }
+    }
+
     /// What was read, as settings.
     ///
     /// # Errors

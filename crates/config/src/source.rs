@@ -27,22 +27,30 @@ impl Source {
     /// # Errors
     /// It cannot be read, is no regular file, is too long or is not UTF-8.
     pub(crate) fn read(path: &Path) -> Result<Self, Fault> {
-        let name: Arc<str> = path.display().to_string().into();
-        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        let wrong = |place, told: String| Fault {
-            file: Arc::clone(&name),
-            place,
+        let fault = |told| Fault {
+            file: path.display().to_string().into(),
+            place: None,
             key: String::new(),
             told,
         };
-        let bytes = bytes(path).map_err(|told| wrong(None, told))?;
+        Self::of(path, bytes(path).map_err(fault)?)
+    }
+
+    /// The content of a file.
+    ///
+    /// # Errors
+    /// It is not UTF-8.
+    pub(crate) fn of(path: &Path, bytes: Vec<u8>) -> Result<Self, Fault> {
+        let name: Arc<str> = path.display().to_string().into();
+        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Self { name, lines: lines(&text), text, folder }),
             Err(e) => {
                 let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
                 let good = String::from_utf8_lossy(good);
                 let place = place(&good, &lines(&good), good.len());
-                Err(wrong(Some(place), "not UTF-8 from here on; save it as UTF-8".into()))
+                let told = "not UTF-8 from here on; save it as UTF-8".into();
+                Err(Fault { file: name, place: Some(place), key: String::new(), told })
             }
         }
     }

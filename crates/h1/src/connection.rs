@@ -57,7 +57,7 @@ enum State<F> {
     Wait { head: u16, load: Load<F> },
     Send { head: u16, sending: Sending<F> },
     Shut,
-    Linger { since: Instant, left: u64 },
+    Linger { begun: Instant, since: Instant },
     Closed,
 }
 
@@ -123,9 +123,9 @@ impl<F> Connection<F> {
     pub fn received(&mut self, bytes: &[u8], now: &Now) -> bool {
         match &mut self.state {
             State::Closed | State::Shut => return false,
-            State::Linger { left, .. } => {
-                *left = left.saturating_sub(bytes.len() as u64);
-                if *left == 0 {
+            State::Linger { begun, since } => {
+                *since = now.at;
+                if now.at - *begun >= self.limits.linger_max {
                     self.go(Event::Over, State::Closed);
                 }
                 return self.receives();
@@ -261,8 +261,7 @@ impl<F> Connection<F> {
     /// FIN is out.
     pub fn shut(&mut self, now: &Now) {
         if matches!(self.state, State::Shut) {
-            let left = self.limits.linger_bytes_max;
-            self.go(Event::FinSent, State::Linger { since: now.at, left });
+            self.go(Event::FinSent, State::Linger { begun: now.at, since: now.at });
             if self.ended {
                 self.go(Event::Over, State::Closed);
             }

@@ -21,8 +21,6 @@ pub struct Limits {
     /// Bytes of a file sent before its next pages are wanted: enough for a disk to read ahead, and
     /// no memory is held for them.
     pub window_bytes: u64,
-    /// Bytes read away after a refusal, or a reset could overtake it (RFC 9112 section 9.6).
-    pub linger_bytes_max: u64,
     /// From the first byte of a head (or from accept) to its last, in total.
     pub head_timeout: Duration,
     /// Between two requests.
@@ -35,9 +33,13 @@ pub struct Limits {
     pub rate_window: Duration,
     /// Bytes per second that a body or an answer must make on the whole, its first window left out.
     pub rate_min: u64,
-    /// How long bytes are read away after a refusal, or the last reply: a few round trips. Who
-    /// sends later than that loses what is still on its way to him.
+    /// How long a connection is silent, after a refusal or the last reply, before it is closed: a
+    /// few round trips. What still comes is read and discarded, or a reset could overtake the reply
+    /// (RFC 9112 section 9.6).
     pub linger_timeout: Duration,
+    /// How long bytes are discarded in all, however many come: enough for a client to finish most
+    /// uploads, or to notice the reply.
+    pub linger_max: Duration,
     /// Whether `Date` is taken from [`crate::Now`] as it was formatted there (JAWS97 3.2.2); if
     /// not it is formatted for each reply.
     pub date_cache: bool,
@@ -55,7 +57,6 @@ impl Default for Limits {
             body_bytes_max: 64 << 10,
             ranges_max: 16,
             window_bytes: 1 << 20,
-            linger_bytes_max: 64 << 10,
             head_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(60),
             idle_grace: Duration::from_secs(5),
@@ -63,6 +64,7 @@ impl Default for Limits {
             rate_window: Duration::from_secs(5),
             rate_min: 500,
             linger_timeout: Duration::from_secs(1),
+            linger_max: Duration::from_secs(5),
             date_cache: true,
             gather: true,
         }

@@ -8,12 +8,19 @@ use config::{Flags, explain, summary};
 use h1::{Date, Now};
 
 use crate::flags::path;
-use crate::{shown, usage};
+use crate::{machine, named, shown, usage};
 
 pub(crate) fn check(flags: &ArgMatches) -> ExitCode {
     let text = |name| flags.get_one::<String>(name).map(String::as_str);
     let file = flags.get_one::<PathBuf>("file").map_or(Path::new(""), PathBuf::as_path);
-    let settings = match config::read(file, Flags::default()) {
+    let read = match named::is_standard(file) {
+        true => match named::read("-") {
+            Ok(text) => config::read_bytes(file, text.into_bytes(), Flags::default()),
+            Err(error) => return machine(&format!("standard input: {error}")),
+        },
+        false => config::read(file, Flags::default()),
+    };
+    let settings = match read {
         Ok(settings) => settings,
         Err(faults) => return usage(&lines(&faults)),
     };

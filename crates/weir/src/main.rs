@@ -7,6 +7,7 @@ mod flags;
 mod lab;
 mod listing;
 mod load;
+mod named;
 mod serve;
 mod sim;
 mod terminal;

@@ -1,19 +1,20 @@
 //! `weir serve`: the table of knobs as flags, then the server.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use config::folder::{self, Folder};
 use config::{Flags, keys};
-use os::Output;
+use os::{Output, Signal, Signals};
 use servers::knobs;
 use servers::settings::Settings;
-use servers::{Failure, Program, Voice};
+use servers::{Failure, Hangup, Program, Voice};
 
 use crate::check::lines;
 use crate::flags::{Few, flag, in_short, path};
-use crate::{listing, machine, usage};
+use crate::{listing, machine, named, usage};
 
 pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
     if flags.get_flag("list-architectures") {
@@ -30,6 +31,7 @@ pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
     let mut program = Program {
         settings: &mut || settings(flags),
         sessions: &servers::plain,
+        hangup: hangup(flags),
         voice: Voice::new(&mut say).through(through),
     };
     match servers::serve(&mut program) {
@@ -37,6 +39,20 @@ pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
         Err(Failure::Operator(what)) => usage(&what),
         Err(Failure::Machine(what)) => machine(&what),
         Err(Failure::Cut) => ExitCode::FAILURE,
+    }
+}
+
+/// Without a file of settings there is nothing to reload. So a server that was started by hand ends
+/// with its terminal, unless nohup(1) has started it.
+fn hangup(flags: &ArgMatches) -> Hangup {
+    if flags.contains_id("config") {
+        Hangup::Reloads
+    } else if Signals::is_ignored(Signal::Hup) {
+        Hangup::IsIgnored
+    } else if File::open("/dev/tty").is_ok() {
+        Hangup::Ends
+    } else {
+        Hangup::Reloads
     }
 }
 
@@ -95,6 +111,10 @@ pub(crate) fn command() -> Command {
 fn settings(flags: &ArgMatches) -> Result<Settings, String> {
     let text = |name| flags.get_one::<String>(name).map(String::as_str);
     let root = flags.get_one::<PathBuf>("dir");
+    if text("config").is_some_and(named::is_standard) {
+        let told = "--config -: standard input cannot be read again for a reload; name a file";
+        return Err(String::from(told));
+    }
     // First by themselves: an architecture that does not exist is no measure for the file.
     let said = judged(flags, Settings::default())?;
     let mut settings = match text("config") {

@@ -4,8 +4,8 @@ mod list;
 mod watch;
 
 use std::fmt::{Display, Write as _};
-use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -21,7 +21,7 @@ use sim::run::{FIGURES, Run};
 use sim::scenario::Scenario;
 
 use crate::flags::flag;
-use crate::{STOPPED, complain, machine, shown, usage};
+use crate::{STOPPED, complain, machine, named, shown, usage};
 use watch::Fault;
 
 pub(crate) fn sim(flags: &ArgMatches) -> ExitCode {
@@ -71,7 +71,7 @@ fn of_run() -> Command {
     let set = "Another value of a parameter, in its unit, or of the workload";
     let clients = "Each asks as soon as it is answered; with a --rate, at most so many at a time";
     let policy = by_default("Who goes when memory is full", of.policy.name());
-    let json = "All of it, with the results of each run as weir load's";
+    let json = "All of it, with the results of each run as weir load's; - in place of the table";
     Command::new("run")
         .about("Simulates one server, several times with other draws")
         .arg(model.help("Of weir sim list"))
@@ -140,13 +140,16 @@ fn run(flags: &ArgMatches) -> ExitCode {
     if done < all {
         complain(&format!("stopped: {done} of {all} replications are done"));
     }
-    let told = shown(&told(&point));
-    if let Some(file) = flags.get_one::<String>("json") {
+    let file = flags.get_one::<String>("json");
+    let is_hidden = file.is_some_and(named::is_standard);
+    let told = if is_hidden { ExitCode::SUCCESS } else { shown(&told(&point)) };
+    if let Some(file) = file {
         let text = match json(&asked, &point) {
             Ok(json) => format!("{json:#}\n"),
             Err(what) => return usage(&what),
         };
-        if let Err(error) = fs::write(file, text) {
+        let written = named::create(Path::new(file));
+        if let Err(error) = written.and_then(|mut to| to.write_all(text.as_bytes())) {
             return machine(&format!("--json {file}: {error}"));
         }
     }
@@ -229,7 +232,7 @@ fn named_parameters(asked: &str, said: &str) -> Result<Parameters, String> {
     if let Some(shipped) = Parameters::shipped(asked) {
         return Ok(shipped);
     }
-    match fs::read_to_string(asked) {
+    match named::read(asked) {
         Ok(text) => Parameters::read(&text, asked),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let names: Vec<_> = SHIPPED.iter().map(|shipped| shipped.name).collect();

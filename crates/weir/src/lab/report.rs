@@ -1,5 +1,6 @@
 //! `weir lab report`.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,7 +12,7 @@ use lab::report::terminal;
 use lab::results::Results;
 
 use crate::flags::path;
-use crate::shown;
+use crate::{named, shown};
 
 /// What a page is drawn of, in short.
 const CELLS: &str = "cells.jsonl";
@@ -64,8 +65,12 @@ pub(super) fn write(
         .map_err(|error| Failure::Machine(format!("{}: {error}", path.display())))?;
     if let Some(path) = &beside.json {
         let text = format!("{:#}\n", account::json(&page, sources));
-        std::fs::write(path, text)
+        named::create(path)
+            .and_then(|mut to| to.write_all(text.as_bytes()))
             .map_err(|error| Failure::Machine(format!("--json {}: {error}", path.display())))?;
+        if named::is_standard(path) {
+            return Ok(String::new());
+        }
     }
     Ok(format!("{}\n{}\n", terminal::page(&page), out.join("index.html").display()))
 }

@@ -1,6 +1,5 @@
 //! `weir load describe`: what a workload asks for, beside what its model says.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,7 +12,7 @@ use load::trace::wsesslog;
 use load::workload::{self, Workload};
 
 use super::flags;
-use crate::shown;
+use crate::{named, shown};
 
 /// Enough for statistics within about 1 % of the model's.
 const SESSIONS: u32 = 100_000;
@@ -66,6 +65,9 @@ pub(super) fn describe(flags: &ArgMatches) -> Result<ExitCode, Failure> {
         write(Path::new(path), |to| wsesslog::write_of(&mut *workload, sessions, seed, to))?;
     }
     let hints = text("hints").map(|path| hints(name, &*workload, path)).transpose()?;
+    if ["wsesslog", "hints"].into_iter().filter_map(text).any(named::is_standard) {
+        return Ok(ExitCode::SUCCESS);
+    }
     let described = description::describe(name, &mut *workload, sessions, seed);
     let hints = hints.map(|told| format!("\n{told}\n")).unwrap_or_default();
     Ok(shown(&format!("{described}{hints}")))
@@ -88,9 +90,9 @@ fn hints(name: &str, workload: &dyn Workload, file: &str) -> Result<String, Fail
 
 fn write(
     path: &Path,
-    content: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    content: impl FnOnce(&mut BufWriter<Box<dyn Write>>) -> io::Result<()>,
 ) -> Result<(), Failure> {
     let failed = |error| Failure::Machine(format!("{}: {error}", path.display()));
-    let mut to = BufWriter::new(File::create(path).map_err(failed)?);
+    let mut to = BufWriter::new(named::create(path).map_err(failed)?);
     content(&mut to).and_then(|()| to.flush()).map_err(failed)
 }

@@ -10,6 +10,8 @@ use load::collector::times::Times;
 use load::engine::Failure;
 use load::report::{Report, hgrm, json};
 
+use crate::named;
+
 pub(super) struct Outputs {
     json: Option<Output>,
     /// In the order of [`HISTOGRAMS`].
@@ -32,9 +34,9 @@ const HISTOGRAMS: [(&str, Histogram); 4] = [
 
 impl Outputs {
     pub(super) fn create(choices: &Choices) -> Result<Self, Failure> {
-        let json = choices.json.as_deref().map(|path| match path.to_str() {
-            Some("-") => Ok(Output::Standard),
-            _ => Output::create(path),
+        let json = choices.json.as_deref().map(|path| match named::is_standard(path) {
+            true => Ok(Output::Standard),
+            false => Output::create(path),
         });
         let mut hgrm = Vec::new();
         if let Some(prefix) = &choices.hgrm {

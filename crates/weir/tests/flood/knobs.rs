@@ -26,7 +26,7 @@ fn check_half_get_in(combination: &Combination, admin: SocketAddr, to: SocketAdd
             // One client makes the server look at its queue.
             admitted(to, 1);
             let queue = queue(admin, to);
-            queue["length"] == 0 && queue["max"].as_u64() >= Some(300)
+            queue["length"] == 0 && queue["max"].as_u64() >= Some(250)
         };
         assert!(await_true(PATIENCE, has_room), "{combination}: {}", queue(admin, to));
         last = admitted(to, KNOCKERS);

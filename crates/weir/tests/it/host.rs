@@ -6,3 +6,4 @@ mod memory;
 mod packages;
 mod proxies;
 mod systemd;
+mod terminal;

@@ -13,6 +13,7 @@ mod help;
 mod host;
 mod lab;
 mod load;
+mod named;
 mod names;
 mod passwords;
 mod rings;

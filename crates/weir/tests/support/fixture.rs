@@ -149,3 +149,11 @@ fn make_links(root: &Path) {
         symlink(target, root.join(name)).expect("a symbolic link");
     }
 }
+
+/// Makes an empty file of settings in `directory`. With one, SIGHUP is a reload also where the
+/// tests run in a terminal.
+pub(crate) fn no_settings(directory: &Path) -> String {
+    let file = directory.join("weir.toml");
+    fs::write(&file, "").expect("written");
+    file.to_str().expect("UTF-8").to_owned()
+}

@@ -1,7 +1,7 @@
 //! Clients that send more behind their own `Connection: close` (RFC 9112 section 9.6): what they
 //! send is not answered, and costs them nothing of the reply.
 
-use crate::support::chosen::on_mechanisms;
+use crate::support::chosen::{on_every_alone, on_mechanisms};
 use crate::support::combination::Program;
 use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern};
 use crate::support::wire::Wire;
@@ -63,6 +63,35 @@ fn a_reply_on_its_way_to_a_narrow_client_survives_what_that_sends() {
         server.stop();
     });
 }
+
+/// A client that sends all of an upload before it reads hears why the upload was refused: the
+/// server shuts its side, and discards what still comes.
+#[test]
+fn a_refused_upload_is_told_after_all_of_it_was_sent() {
+    let site = Fixture::new();
+    on_every_alone(Program::Weir, |combination| {
+        let server = combination.start(&site.root(), &[]);
+        for method in ["POST", "PUT"] {
+            let mut wire = server.connect();
+            let head = format!(
+                "{method} /digits.txt HTTP/1.1\r\nHost: a\r\nContent-Length: {UPLOAD_BYTES}\r\n\r\n"
+            );
+            wire.send(head.as_bytes()).expect("sent");
+            for _ in 0..UPLOAD_BYTES / PIECE.len() {
+                wire.send(&PIECE)
+                    .unwrap_or_else(|error| panic!("{combination}, {method}: {error}"));
+            }
+            let status = wire.reply(false).map(|(head, _)| head.status);
+            assert!(matches!(status, Ok(405 | 413)), "{combination}, {method}: {status:?}");
+            assert_eq!(wire.end(), Ok(()), "{combination}, {method}");
+        }
+        server.stop();
+    });
+}
+
+/// More than the buffers of a connection hold.
+const UPLOAD_BYTES: usize = 16 << 20;
+static PIECE: [u8; 64 << 10] = [b'x'; 64 << 10];
 
 /// A head of so many bytes.
 fn last_request(path: &str, bytes: usize) -> Vec<u8> {

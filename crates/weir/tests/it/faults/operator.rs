@@ -13,7 +13,7 @@ use rustix::process::Signal;
 
 use crate::support::combination::{Program, combinations_alone};
 use crate::support::command::run;
-use crate::support::fixture::Fixture;
+use crate::support::fixture::{Fixture, no_settings};
 use crate::support::rights;
 use crate::support::server::Server;
 use crate::support::users::as_nobody;
@@ -221,7 +221,8 @@ fn hints_of_a_log_are_heeded() {
     let combinations = combinations_alone(Program::Weir);
     let sped = combinations.iter().find(|combination| combination.architecture == "sped");
     let file = hints.to_str().expect("UTF-8");
-    let flags = ["--cache-policy", "hinted", "--cache-hints", file];
+    let settings = no_settings(&site.beside(""));
+    let flags = ["--cache-policy", "hinted", "--cache-hints", file, "--config", &settings];
     let mut server = sped.expect("sped").start(&site.root(), &flags);
     let told = "hints: of the first 2 paths 1 lead to no file, in line 2 and after";
     assert!(server.said.contains(told), "{}", server.said);

@@ -15,7 +15,7 @@ use crate::support::chosen::{on_every_architecture, on_mechanisms};
 use crate::support::combination::{Combination, Program, combinations};
 use crate::support::command::run;
 use crate::support::examples::example;
-use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::fixture::{DIGITS, Fixture, no_settings};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
 use crate::support::rights;
@@ -150,7 +150,9 @@ fn a_reload_that_is_refused_a_process_loses_nobody() {
         }
         let home = home();
         // A client on a busy machine may think for long.
-        let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
+        let patient = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
+        let settings = no_settings(home.path());
+        let flags = [&patient[..], &["--config", &settings]].concat();
         // The supervisor, four workers, and half as many more.
         let mut server = Server::start(limited_to(7, combination, home.path(), &flags), 0);
         let loads = [true, false].map(|keeps| Load::start(server.address, "/", 4, keeps));

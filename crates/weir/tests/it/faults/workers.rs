@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::chosen::{on_every, on_mechanisms, on_mechanisms_alone};
 use crate::support::combination::{Combination, Program};
-use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::fixture::{DIGITS, Fixture, no_settings};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{descriptors, eventfds, is_there, listeners, stop, workers_of};
 use crate::support::server::{Server, send};
@@ -193,7 +193,8 @@ fn a_worker_holds_its_own_descriptors_and_no_others() {
         let of_count = if several { TWO } else { &[] };
         let log = site.beside(&format!("access {combination}"));
         let log = log.to_str().expect("UTF-8");
-        let flags = ["--admin", "127.0.0.1:0", "--access-log", log];
+        let settings = no_settings(&site.beside(""));
+        let flags = ["--admin", "127.0.0.1:0", "--access-log", log, "--config", &settings];
         let mut server = combination.start(&site.root(), &[&flags, of_count].concat());
         let admin = server.await_admin();
         let mut wire = Wire::connect(admin, 0).expect("the admin port");

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::support::chosen::on_mechanisms;
 use crate::support::combination::Program;
 use crate::support::command::run;
-use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern, write};
+use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, no_settings, pattern, write};
 use crate::support::home::Home;
 use crate::support::processes::workers_of;
 use crate::support::server::Server;
@@ -85,6 +85,7 @@ fn a_root_is_swapped_beside_its_link_and_nowhere_else() {
         fs::create_dir(place.join(name)).expect("a release");
         fs::write(place.join(name).join("index.html"), name).expect("an index");
     }
+    let settings = no_settings(home);
     let swap = |combination: &str, to: &std::path::Path| {
         let (next, link) = (home.join(format!("next-{combination}")), home.join(combination));
         symlink(to, &next).expect("a link");
@@ -93,7 +94,8 @@ fn a_root_is_swapped_beside_its_link_and_nowhere_else() {
     on_mechanisms(Program::Weir, |combination| {
         let name = combination.to_string().replace(' ', "-");
         swap(&name, &home.join("one"));
-        let server = combination.start(&home.join(&name), &["--landlock", "on"]);
+        let server =
+            combination.start(&home.join(&name), &["--landlock", "on", "--config", &settings]);
         let shows = |expected: Result<&[u8], &str>| {
             let is_it = || match (server.fetch("/"), expected) {
                 (Ok(body), Ok(expected)) => body == expected,
