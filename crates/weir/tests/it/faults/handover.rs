@@ -12,7 +12,7 @@ use rustix::process::Signal;
 
 use crate::support::chosen::on_mechanisms_alone;
 use crate::support::combination::{Combination, Program, combinations};
-use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::fixture::{DIGITS, Fixture, no_settings};
 use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
 use crate::support::processes::{children, followers_of, stop, workers_of};
@@ -318,8 +318,10 @@ fn sigterm_to_one_that_was_replaced_cuts_nobody_off() {
 #[test]
 fn who_retires_too_slowly_is_told_of() {
     let site = site_with_a_huge_file();
+    let settings = no_settings(&site.beside(""));
     on_mechanisms_alone(Program::Weir, |combination| {
-        let mut server = combination.start(&site.root(), &["--drain-timeout-ms", "300"]);
+        let flags = ["--drain-timeout-ms", "300", "--config", &settings];
+        let mut server = combination.start(&site.root(), &flags);
         let clients = in_flight(&server, 2);
         server.signal(Signal::HUP);
         server.await_line("generation 1: 2 connections were cut off");

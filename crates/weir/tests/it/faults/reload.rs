@@ -7,7 +7,7 @@ use rustix::process::Signal;
 
 use crate::support::chosen::on_mechanisms;
 use crate::support::combination::{Combination, Program, combinations};
-use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::fixture::{DIGITS, Fixture, no_settings};
 use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
@@ -17,6 +17,12 @@ use crate::support::{PATIENCE, await_some, await_true};
 
 const RELOADS: usize = 5;
 
+/// The flags of a server that reloads and whose clients may think for long, as those on a busy
+/// machine do.
+fn patient(settings: &str) -> [&str; 6] {
+    ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000", "--config", settings]
+}
+
 fn reload(server: &mut Server) {
     server.signal(Signal::HUP);
     server.await_line("retires");
@@ -25,11 +31,10 @@ fn reload(server: &mut Server) {
 #[test]
 fn no_request_is_lost_while_generations_change() {
     let site = Fixture::new();
+    let settings = no_settings(&site.beside(""));
     for keep in [true, false] {
         on_mechanisms(Program::Weir, |combination| {
-            // A client on a busy machine may think for long.
-            let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
-            let mut server = combination.start(&site.root(), &flags);
+            let mut server = combination.start(&site.root(), &patient(&settings));
             let load = Load::start(server.address, "/large.bin", 4, keep);
             for _ in 0..RELOADS {
                 let before = load.answered();
@@ -105,9 +110,9 @@ fn what_needs_a_restart_is_named_and_stays() {
 #[test]
 fn what_is_in_flight_is_finished_by_those_who_began_it() {
     let site = site_with_a_huge_file();
+    let settings = no_settings(&site.beside(""));
     on_mechanisms(Program::Weir, |combination| {
-        let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
-        let mut server = combination.start(&site.root(), &flags);
+        let mut server = combination.start(&site.root(), &patient(&settings));
         let started = || Some(workers_of(server.pid())).filter(|workers| !workers.is_empty());
         let old = await_some(PATIENCE, started).expect("a worker");
         let mut clients = in_flight(&server, 1);
@@ -139,8 +144,10 @@ fn what_is_in_flight_is_finished_by_those_who_began_it() {
 #[test]
 fn idle_connections_end_by_fin_after_a_while() {
     let site = Fixture::new();
+    let settings = no_settings(&site.beside(""));
     on_mechanisms(Program::Weir, |combination| {
-        let mut server = combination.start(&site.root(), &["--idle-grace-ms", "500"]);
+        let flags = ["--idle-grace-ms", "500", "--config", &settings];
+        let mut server = combination.start(&site.root(), &flags);
         let mut idle: Vec<_> = (0..3).map(|_| asked(&server)).collect();
         reload(&mut server);
         for wire in &mut idle {
@@ -153,10 +160,9 @@ fn idle_connections_end_by_fin_after_a_while() {
 #[test]
 fn a_storm_of_reloads_is_survived() {
     let site = Fixture::new();
+    let settings = no_settings(&site.beside(""));
     on_mechanisms(Program::Weir, |combination: &Combination| {
-        // A client on a busy machine may think for long.
-        let flags = ["--idle-grace-ms", "60000", "--drain-timeout-ms", "600000"];
-        let server = combination.start(&site.root(), &flags);
+        let server = combination.start(&site.root(), &patient(&settings));
         let load = Load::start(server.address, "/digits.txt", 2, true);
         for _ in 0..100 {
             server.signal(Signal::HUP);
@@ -219,10 +225,9 @@ fn a_program_that_cannot_take_over_changes_nothing() {
 /// for the program for as long as for a client when it ends.
 fn with_a_program_that_hangs(home: &Home) -> (Server, u32) {
     let mut command = Command::new(home.binary());
-    command.args(
-        combinations(Program::Weir)[0]
-            .arguments(&home.site.root(), &["--drain-timeout-ms", "1000"]),
-    );
+    let settings = no_settings(&home.site.beside(""));
+    let flags = ["--drain-timeout-ms", "1000", "--config", &settings];
+    command.args(combinations(Program::Weir)[0].arguments(&home.site.root(), &flags));
     let server = Server::start(command, 0);
     assert!(await_true(PATIENCE, || !workers_of(server.pid()).is_empty()), "no worker");
     home.replace("#!/bin/sh\nexec sleep 1000\n");

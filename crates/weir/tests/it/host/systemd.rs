@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use crate::support::chosen::on_mechanisms;
 use crate::support::combination::Program;
-use crate::support::fixture::{DIGITS, Fixture};
+use crate::support::fixture::{DIGITS, Fixture, no_settings};
 use crate::support::server::{Server, send};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, await_true};
@@ -37,7 +37,9 @@ fn a_manager_hears_of_start_reload_and_stop() {
         let socket = UnixDatagram::bind(&place).expect("a socket");
         socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         // An hour: what it hears of the end it hears before the drain.
-        let mut command = combination.command(&site.root(), &["--drain-delay-ms", "3600000"]);
+        let settings = no_settings(home.path());
+        let flags = ["--drain-delay-ms", "3600000", "--config", &settings];
+        let mut command = combination.command(&site.root(), &flags);
         command.env("NOTIFY_SOCKET", &place);
         let server = Server::start(command, 0);
         assert_eq!(hears(&socket), "READY=1", "{combination}");

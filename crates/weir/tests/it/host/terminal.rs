@@ -35,7 +35,9 @@ fn a_server_that_was_started_by_hand_ends_with_its_terminal() {
             number.display(),
             log.display(),
         );
-        let mut terminal = Command::new("script");
+        // Also where these tests are run by nohup.
+        let mut terminal = Command::new("env");
+        terminal.args(["--default-signal=HUP", "script"]);
         terminal.args(["--quiet", "--command", &line, "/dev/null"]);
         terminal.stdin(Stdio::piped()).stdout(Stdio::null());
         let mut terminal = KilledOnDrop(terminal.spawn().expect("script"));
