@@ -149,8 +149,11 @@ impl Gate {
     }
 
     /// Whether a worker that is full leaves new connections to others, which have room, rather than
-    /// evict one of its own.
+    /// evict one of its own. It is to ask in each round, or [`Self::looks_again`] lies in the past.
     pub(crate) fn defers(&mut self, worker: &Worker<'_>, now: Instant) -> bool {
+        if self.rests {
+            return true;
+        }
         let waits = || {
             let sockets = worker.listeners().map(|(_, listener)| listener.as_fd_ref());
             os::wait_readable(sockets, Some(Duration::ZERO)).is_ok_and(|are| are.contains(&true))

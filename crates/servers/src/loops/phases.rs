@@ -354,7 +354,8 @@ impl<'s> Loop<'s> {
         if self.accepting.gate.is_full() {
             self.stays = stays(self.books.server);
             let (worker, now) = (self.books.worker, self.books.now.at);
-            let may = self.who_may_go().is_some() && !self.accepting.gate.defers(worker, now);
+            let defers = self.accepting.gate.defers(worker, now);
+            let may = self.who_may_go().is_some() && !defers;
             self.accepting.gate.may_make_room(may, self.holding.connections.len());
         }
     }

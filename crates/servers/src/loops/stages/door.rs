@@ -261,9 +261,9 @@ impl<'s, 'p> Door<'s, 'p> {
             self.waits_for_room = false;
         }
         if self.accepting.gate.is_full() {
+            let defers = self.accepting.gate.defers(self.books.worker, self.books.now.at);
             let may = self.plant.goes_at().is_some_and(|at| at <= os::clock::monotonic());
-            let may = may && self.books.server.settings.make_room;
-            let may = may && !self.accepting.gate.defers(self.books.worker, self.books.now.at);
+            let may = may && self.books.server.settings.make_room && !defers;
             self.accepting.gate.may_make_room(may, open);
         }
     }

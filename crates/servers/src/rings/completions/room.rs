@@ -33,7 +33,8 @@ impl Completions<'_> {
         }
         if self.gate.is_full() {
             let (worker, now) = (self.books.worker, self.books.now.at);
-            let may = self.who_may_go().is_some() && !self.gate.defers(worker, now);
+            let defers = self.gate.defers(worker, now);
+            let may = self.who_may_go().is_some() && !defers;
             self.gate.may_make_room(may, self.connections.len());
             if !may {
                 self.stop_accepting()?;
