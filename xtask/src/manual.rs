@@ -158,8 +158,11 @@ SIGTERM, SIGINT
 It finishes what it has in hand and ends; a second one ends it at once.
 .TP
 SIGHUP
-It reads its file again and serves by that. With a mistake in the file it serves on as before, and
-the error log says why.
+With
+.B --config
+it reads its file again and serves by that. With a mistake in the file it serves on as before, and
+the error log says why. Without, it ends if it was started in a terminal, and does nothing under
+nohup(1).
 .TP
 SIGUSR1
 It opens its logs again, whose files have other names now.

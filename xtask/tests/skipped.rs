@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use harness::Skip;
 
 fn main() -> ExitCode {
-    // It has no tests of its own.
+    // This program has no tests of its own to list.
     if std::env::args().any(|argument| argument == "--list") {
         return ExitCode::SUCCESS;
     }

@@ -35,8 +35,15 @@ impl Loads {
         self.busy_since = None;
     }
 
-    /// Whether a request that comes at `now`, with so many loads unfinished, is loaded `within`
-    /// that time. If a helper is free, it always is, because only loads renew the estimate.
+    /// Records that a helper is free again without a load, because it has found the answer in
+    /// memory.
+    pub const fn returned(&mut self) {
+        self.busy_since = None;
+    }
+
+    /// Whether a request may wait that comes at `now`, with so many loads unfinished: whether it is
+    /// loaded `within` that time. If a helper is free, the request is always admitted, because only
+    /// loads renew the estimate.
     pub fn admit(&mut self, now: Instant, out: usize, helpers: usize, within: Duration) -> bool {
         if out < helpers {
             self.busy_since = None;
@@ -131,7 +138,7 @@ mod tests {
     /// Requests are refused while the disk is slow, and not long after. Neither a busy nor an idle
     /// time between the bursts keeps the estimate from falling.
     #[test]
-    fn a_disk_that_recovers_is_believed_soon() {
+    fn requests_are_admitted_soon_after_the_disk_recovers() {
         for slow_ms in [600, 3_000, 60_000] {
             for (n, period_ms) in [(6, 100), (12, 100), (100, 100), (12, 5_000), (2, 10)] {
                 let mut model = Model::new();
@@ -159,6 +166,16 @@ mod tests {
             let (_, longest_ms) = model.bursts((20_000, 60_000, 20), 3, load_ms);
             let bound_ms = WITHIN.as_millis() as u64 * 5 / 4 + 2 * load_ms;
             assert!(longest_ms <= bound_ms, "{load_ms} ms a load: {longest_ms} ms");
+        }
+    }
+
+    /// Helpers that answer from memory are not silent.
+    #[test]
+    fn helpers_that_need_no_disk_are_not_taken_for_a_dead_disk() {
+        let mut loads = Loads::default();
+        for ms in 0..10_000 {
+            assert!(loads.admit(Instant::from_ms(ms), 2 * HELPERS, HELPERS, WITHIN), "{ms} ms");
+            loads.returned();
         }
     }
 

@@ -124,9 +124,9 @@ impl<F> Connection<F> {
         match &mut self.state {
             State::Closed | State::Shut => return false,
             State::Linger { begun, since } => {
-                *since = now.at;
-                if now.at - *begun >= self.limits.linger_max {
-                    self.go(Event::Over, State::Closed);
+                // The last silence ends when all of the time does.
+                if now.at - *begun + self.limits.linger_timeout <= self.limits.linger_max {
+                    *since = now.at;
                 }
                 return self.receives();
             }

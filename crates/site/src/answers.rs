@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cache::{Class, PolicyKind, Weight};
 use foldhash::fast::RandomState;
-use h1::{Codings, Found, Loaded, Lookup, Now, Shared, Status};
+use h1::{Answer, Codings, Found, Loaded, Lookup, Now, Shared, Status};
 use os::File;
 use os::sharing::Dead;
 
@@ -194,23 +194,22 @@ impl Answers {
         drop(old);
     }
 
-    /// What was to be looked up is not: the next request looks. Returns what is known of it.
-    pub(crate) fn give_up(&self, lookup: &Lookup, now: &Now) -> Option<Loaded<File>> {
+    /// What was to be looked up is not: the next request looks. Returns the old answer, if it may
+    /// still be sent. A refusal is none, because what it refuses may be there by now.
+    pub(crate) fn give_up(&self, lookup: &Lookup, now: &Now) -> Option<Answer<File>> {
         let key = self.key_of(lookup);
         let in_common = self.commons.get().and_then(|commons| commons.give_up(&key, now));
-        if let Some(answer) = in_common {
-            return Some(Loaded::Answer(answer));
+        if in_common.is_some() {
+            return in_common;
         }
         let mut shard = self.shard(key.hash);
-        if let Some(index) = shard.kept.find(&key) {
-            let held = shard.kept.held(index);
-            held.give_up();
-            return Some(Loaded::Answer(held.value.answer(now)));
+        if let Some(index) = shard.refused.find(&key) {
+            shard.refused.held(index).give_up(self.age, now.at);
         }
-        let index = shard.refused.find(&key)?;
-        let held = shard.refused.held(index);
-        held.give_up();
-        Some(Loaded::Status(held.value))
+        let index = shard.kept.find(&key)?;
+        let held = shard.kept.held(index);
+        let is_sent = held.give_up(self.age, now.at) && held.value.settled;
+        is_sent.then(|| held.value.answer(now))
     }
 
     /// See [`crate::Site::share`].

@@ -147,7 +147,8 @@ impl Commons {
         })
     }
 
-    /// What was to be looked up is not: the next request looks. Returns what is kept of it.
+    /// What was to be looked up is not: the next request looks. Returns the old answer, if it may
+    /// still be sent.
     pub(crate) fn give_up<C: Fn() -> Codings>(
         &self,
         key: &Key<'_, C>,
@@ -157,7 +158,8 @@ impl Commons {
             let (at, row) = held.find(key)?;
             let row = Row { looker: None, ..row };
             held.index.set_row(at, &row);
-            Some(held.answer(at, row, now))
+            let is_sent = row.settled && entries::is_recent(row.checked, self.age, now.at);
+            is_sent.then(|| held.answer(at, row, now))
         })
     }
 

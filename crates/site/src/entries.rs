@@ -217,12 +217,16 @@ pub(crate) fn answers(
     age: Duration,
     now: Instant,
 ) -> bool {
-    let since = now.since(checked);
-    if since < age {
+    if now.since(checked) < age {
         return true;
     }
     let somebody_looks = mem::replace(is_looked_for, true);
-    somebody_looks && since < age.saturating_mul(AGES_MAX)
+    somebody_looks && is_recent(checked, age, now)
+}
+
+/// Whether an answer that was checked then may be sent while it is not compared with the disk.
+pub(crate) fn is_recent(checked: Instant, age: Duration, now: Instant) -> bool {
+    now.since(checked) < age.saturating_mul(AGES_MAX)
 }
 
 impl<T> Entry<T> {
@@ -266,8 +270,9 @@ impl<T> Held<T> {
         self.is_looked_for = false;
     }
 
-    /// Who was to look does not come back; the next one is to.
-    pub(crate) const fn give_up(&mut self) {
+    /// No request looks any more; the next one is to. Returns whether the old answer may be sent.
+    pub(crate) fn give_up(&mut self, age: Duration, now: Instant) -> bool {
         self.is_looked_for = false;
+        is_recent(self.checked, age, now)
     }
 }

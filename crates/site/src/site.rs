@@ -236,32 +236,25 @@ impl Site {
     /// Only the kernel is asked, and of a remote file system it tells what that said last: a change
     /// shows when the file system looks for changes of names by itself.
     pub fn compare(&self, lookup: &Lookup, now: &Now) -> Option<Loaded<File>> {
-        self.by_memory(lookup, |lookup| self.compare_one(lookup, now))
+        let ruling = self.ruling(lookup.root);
+        let compared = match (self.compare_one(lookup, now)?, ruling.instead(lookup)) {
+            (Loaded::Status(Status::NOT_FOUND), Some(instead)) => {
+                self.compare_one(&instead, now)?
+            }
+            (compared, _) => compared,
+        };
+        Some(match compared {
+            Loaded::Status(status) => loaded(ruling.dressed(status)),
+            compared => compared,
+        })
     }
 
     /// Says that a miss will not be loaded, because too many loads wait already. The next request
     /// for the path looks in its place; otherwise all would get the old answer for ten times
-    /// [`Settings::answer_age`]. Returns that old answer, or `None` if the path is unknown.
+    /// [`Settings::answer_age`]. Returns the old answer, if there is one that is not older.
     pub fn give_up(&self, lookup: &Lookup, now: &Now) -> Option<Loaded<File>> {
-        let known = self.by_memory(lookup, |lookup| self.answers.give_up(lookup, now));
-        known.filter(|_| lookup.credentials.is_none())
-    }
-
-    /// Answers a lookup by what `one` has of it, or of the file that its rule sends instead.
-    fn by_memory(
-        &self,
-        lookup: &Lookup,
-        one: impl Fn(&Lookup) -> Option<Loaded<File>>,
-    ) -> Option<Loaded<File>> {
-        let ruling = self.ruling(lookup.root);
-        let known = match (one(lookup)?, ruling.instead(lookup)) {
-            (Loaded::Status(Status::NOT_FOUND), Some(instead)) => one(&instead)?,
-            (known, _) => known,
-        };
-        Some(match known {
-            Loaded::Status(status) => loaded(ruling.dressed(status)),
-            known => known,
-        })
+        let answer = self.answers.give_up(lookup, now);
+        answer.filter(|_| lookup.credentials.is_none()).map(Loaded::Answer)
     }
 
     /// From now on what is found is kept in memory that the calling process, a keeper, has with so

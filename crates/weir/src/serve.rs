@@ -42,7 +42,7 @@ pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
     }
 }
 
-/// Without a file of settings there is nothing to reload. So a server that was started by hand ends
+/// Without a file of settings there is little to reload. So a server that was started by hand ends
 /// with its terminal, unless nohup(1) has started it.
 fn hangup(flags: &ArgMatches) -> Hangup {
     if flags.contains_id("config") {

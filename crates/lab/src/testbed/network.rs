@@ -277,7 +277,7 @@ pub(super) fn tc(lines: &str) -> Result<(), Failure> {
 }
 
 fn batch(program: &str, lines: &str, without: &str) -> Result<(), Failure> {
-    // Where it is not, it does not start, which says what to do.
+    // A program that is not installed fails to start below, which says what to install.
     let path = path_of(program).unwrap_or_else(|| program.into());
     let mut command = Command::new(path);
     // A ^C is not for it: it would leave half of its lines undone.

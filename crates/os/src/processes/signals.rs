@@ -24,7 +24,7 @@ pub enum Signal {
     Term,
     /// SIGINT: stop, from the keyboard.
     Int,
-    /// SIGHUP: read the settings anew.
+    /// SIGHUP: read the settings anew, or end with the terminal.
     Hup,
     /// SIGUSR1: open the logs again.
     Usr1,

@@ -13,8 +13,9 @@ pub(crate) const REFUSED_FOR: Duration = Duration::from_millis(100);
 pub(crate) const WAITED_MIN: Duration = Duration::from_millis(100);
 /// So long in a flood, if it has been answered: its user reads what he has got.
 const STAYS_IN_FLOOD: Duration = Duration::from_secs(5);
-/// How long a full worker leaves a connection that waits to workers that have room. They accept it
-/// at once if they run, but a worker may be stopped, or wait for the disk.
+/// How long a full worker leaves a connection that waits to workers that have room, once it has
+/// seen that one waits. They accept it at once if they run, but a worker may be stopped, or wait
+/// for the disk. The full worker looks as often, so a connection waits twice as long at most.
 pub(super) const DEFERS_FOR: Duration = Duration::from_millis(50);
 /// Of those that have waited for longest, how many are looked at for one that may go: few of them
 /// happen to have something to be looked at in the same round.
@@ -36,7 +37,7 @@ pub(crate) struct Gate {
     open_max: usize,
     /// Whether accepting rests at the maximum until a ninth of the connections have gone, as in the
     /// papers. If not, one that is idle is evicted for a new one.
-    rests: bool,
+    has_hysteresis: bool,
     deferral: Deferral,
 }
 
@@ -70,9 +71,9 @@ impl Gate {
         Self::of(server.connections_max, !server.settings.make_room)
     }
 
-    pub(super) fn of(open_max: usize, rests: bool) -> Self {
+    pub(super) fn of(open_max: usize, has_hysteresis: bool) -> Self {
         let deferral = Deferral::default();
-        Self { state: State::Open, left: None, open_max, rests, deferral }
+        Self { state: State::Open, left: None, open_max, has_hysteresis, deferral }
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -114,10 +115,11 @@ impl Gate {
 
     /// One was closed: now so many are open. A gate that rests at the maximum opens when a ninth of
     /// them have gone: at nine tenths and eight tenths of all descriptors (lighttpd's hysteresis).
-    /// Any other opens at once, and so does each in a drain. It depends on nothing else: a worker
-    /// with room that left its connections to others could wait for one that waits for it.
+    /// Any other opens at once, and so does each in a drain. The state of other workers does not
+    /// matter, because a worker that left its connections to others could wait for one that does
+    /// the same.
     pub(crate) fn closed(&mut self, open: usize) {
-        let rests = self.rests && !self.is_draining();
+        let rests = self.has_hysteresis && !self.is_draining();
         let resume = if rests { self.open_max * 8 / 9 } else { self.open_max };
         match self.state {
             State::Full if open <= resume && open < self.open_max => self.state = State::Open,
@@ -149,9 +151,9 @@ impl Gate {
     }
 
     /// Whether a worker that is full leaves new connections to others, which have room, rather than
-    /// evict one of its own. It is to ask in each round, or [`Self::looks_again`] lies in the past.
+    /// evict one of its own. To be asked in each round, or [`Self::looks_again`] lies in the past.
     pub(crate) fn defers(&mut self, worker: &Worker<'_>, now: Instant) -> bool {
-        if self.rests {
+        if self.has_hysteresis {
             return true;
         }
         let waits = || {
@@ -165,10 +167,10 @@ impl Gate {
     pub(super) fn defers_if(
         &mut self,
         now: Instant,
-        have_room: bool,
-        waits: impl FnOnce() -> bool,
+        others_have_room: bool,
+        is_waiting: impl FnOnce() -> bool,
     ) -> bool {
-        self.deferral.observe(now, have_room, waits)
+        self.deferral.observe(now, others_have_room, is_waiting)
     }
 
     /// When a full worker is to look again whether others have taken the connections that it has
@@ -217,13 +219,18 @@ impl Gate {
 impl Deferral {
     /// Whether new connections are left to workers that have room. That ends if one has waited for
     /// too long.
-    fn observe(&mut self, now: Instant, have_room: bool, waits: impl FnOnce() -> bool) -> bool {
-        if !have_room {
+    fn observe(
+        &mut self,
+        now: Instant,
+        others_have_room: bool,
+        is_waiting: impl FnOnce() -> bool,
+    ) -> bool {
+        if !others_have_room {
             *self = Self::default();
             return false;
         }
         self.looked = Some(now);
-        if !waits() {
+        if !is_waiting() {
             self.waits_since = None;
             return true;
         }
@@ -278,8 +285,8 @@ mod tests {
             (1_104, true, true, true),
         ];
         let mut deferral = Deferral::default();
-        for (ms, have_room, waits, expected) in rows {
-            let defers = deferral.observe(Instant::from_ms(ms), have_room, || waits);
+        for (ms, others_have_room, waits, expected) in rows {
+            let defers = deferral.observe(Instant::from_ms(ms), others_have_room, || waits);
             assert_eq!(defers, expected, "at {ms} ms");
         }
     }

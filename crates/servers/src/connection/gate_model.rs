@@ -7,7 +7,7 @@ use super::gate::{DEFERS_FOR, Gate};
 
 /// Connections that each worker may hold. All are idle, so that each may be evicted.
 const OPEN_MAX: usize = 2;
-/// In so many times [`DEFERS_FOR`] a connection that waits is accepted.
+/// A connection that waits is accepted within so many times [`DEFERS_FOR`].
 const SOON: u32 = 3;
 
 #[derive(Clone)]
@@ -86,11 +86,11 @@ impl Model {
 
     fn look_for_room(&mut self, number: usize) {
         let mut others = self.workers.iter().enumerate().filter(|(other, _)| *other != number);
-        let have_room = others.any(|(_, other)| other.open < OPEN_MAX);
+        let others_have_room = others.any(|(_, other)| other.open < OPEN_MAX);
         let (now, waits) = (self.now, self.waiting > 0);
         let worker = &mut self.workers[number];
         if worker.gate.is_full() {
-            let defers = worker.gate.defers_if(now, have_room, || waits);
+            let defers = worker.gate.defers_if(now, others_have_room, || waits);
             worker.gate.may_make_room(!defers, worker.open);
         }
     }

@@ -66,7 +66,7 @@ struct Answer {
 }
 
 enum Done {
-    /// And how long the helper took.
+    /// With the time that the helper took.
     Loaded(Loaded<File>, Duration),
     Sent(io::Result<u64>),
 }
@@ -267,7 +267,8 @@ impl HandedOver<'_> {
         }
         match self.paths.join(&lookup, (token, tag)) {
             Joined::Waits => return Load::Joined,
-            Joined::Full(_) => return refused(&lookup, books),
+            // The first request goes on to look.
+            Joined::Full(_) => return Load::Refused,
             Joined::First(_) => {}
         }
         if self.has_room(books) && self.push((token, tag), Miss::Path(lookup.clone())).is_ok() {

@@ -96,7 +96,9 @@ pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
     supervisor.start(settings, program)?;
     program.voice.tell(match program.hangup {
         Hangup::Reloads => "SIGHUP reloads the settings",
-        Hangup::Ends => "SIGHUP ends this server, as a terminal has started it without --config",
+        Hangup::Ends => {
+            "SIGHUP ends this server, because it was started in a terminal without --config"
+        }
         Hangup::IsIgnored => "SIGHUP is ignored, as it was at the start",
     });
     if let Some((level, text)) = supervisor.admin.announce() {

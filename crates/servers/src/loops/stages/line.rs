@@ -313,7 +313,10 @@ impl<'s, 'p> Line<'s, 'p> {
     fn has_helped(&self, number: usize, took: Option<Duration>, now: Instant) {
         let Disk { out, pace } = &self.disk[number];
         out.fetch_sub(1, SeqCst);
-        took.into_iter().for_each(|took| locked(pace).done(now, took));
+        match took {
+            Some(took) => locked(pace).done(now, took),
+            None => locked(pace).returned(),
+        }
     }
 
     /// Who does that, behind that stage.

@@ -310,7 +310,8 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "load-delay-ms",
         value: "1..3600000 ms",
         reason: "in which helpers and the disk are to have done what they have; a request that \
-                 would come behind more is answered 503 at once, while what is in memory is sent",
+                 would come behind more is answered 503 at once, or by an old answer that is no \
+                 older than ten times answer-age-ms, while what is in memory is sent",
         takes: Takes::Named,
         set: |s, v| put(&mut s.load_delay, millis(v, 1)),
         show: |s| s.load_delay.as_millis().to_string(),

@@ -9,8 +9,8 @@ fn what_waits_for_no_helper_is_refused_and_counted() {
         return;
     }
     on_every(Program::Weir, |combination| {
-        let few = ["--helpers", "1", "--helper-queue", "1"];
-        if !combination.takes(&few) {
+        let few = ["--helpers", "1", "--helper-queue", "1", "--load-delay-ms", "3600000"];
+        if !combination.takes(&few[..4]) {
             return;
         }
         let site = Fixture::new();
@@ -50,34 +50,42 @@ fn an_old_answer_is_sent_if_the_look_at_the_disk_is_refused() {
         return;
     }
     on_every(Program::Weir, |combination| {
-        let few = ["--helpers", "1", "--helper-queue", "1"];
-        if !combination.takes(&few) {
-            return;
+        if combination.takes(&["--helpers", "1"]) {
+            at_some_scale(|scale| sends_the_old_answer(combination, 200 * scale));
         }
-        let site = Fixture::new();
-        // What is known of files of either cannot be compared without asking the file system.
-        let [hot, cold] = ["hot", "cold"].map(|name| SlowFiles::mount(&site.root().join(name)));
-        hot.release();
-        let old = ["--answer-age-ms", "1", "--admin", "127.0.0.1:0"];
-        let mut server = combination.start(&site.root(), &[few, old].concat());
-        let admin = server.await_admin();
-        let known = server.fetch("/hot/small.txt");
-        assert_eq!(known.as_deref(), Ok(&*content("small.txt")), "{combination}");
-        let ask = |name: &str| {
-            let mut wire = server.connect();
-            wire.get(&format!("/cold/{name}"), "Connection: close\r\n").expect("sent");
-            wire
-        };
-        let _first = ask("small.txt");
-        cold.await_read("small.txt");
-        let _others = ["a.bin", "b.bin"].map(ask);
-        let is_full = || counted(admin, "load_refusals") >= 1.0;
-        assert!(await_true(PATIENCE, is_full), "{combination}: the queue has room");
-        assert_eq!(server.fetch("/hot/small.txt"), known, "{combination}");
-        assert_eq!(counted(admin, "load_refusals"), 1.0, "{combination}");
-        cold.release();
-        server.stop();
     });
+}
+
+fn sends_the_old_answer(combination: &Combination, age_ms: u32) {
+    let few = ["--helpers", "1", "--helper-queue", "1", "--load-delay-ms", "3600000"];
+    let site = Fixture::new();
+    // What is known of files of either cannot be compared without asking the file system.
+    let [hot, cold] = ["hot", "cold"].map(|name| SlowFiles::mount(&site.root().join(name)));
+    hot.release();
+    let age = age_ms.to_string();
+    let old = ["--answer-age-ms", &age, "--admin", "127.0.0.1:0"];
+    let mut server = combination.start(&site.root(), &[&few[..], &old].concat());
+    let admin = server.await_admin();
+    let known = server.fetch("/hot/small.txt");
+    assert_eq!(known.as_deref(), Ok(&*content("small.txt")), "{combination}");
+    let ask = |name: &str| {
+        let mut wire = server.connect();
+        wire.get(&format!("/cold/{name}"), "Connection: close\r\n").expect("sent");
+        wire
+    };
+    let _first = ask("small.txt");
+    cold.await_read("small.txt");
+    let _others = ["a.bin", "b.bin"].map(ask);
+    let is_full = || counted(admin, "load_refusals") >= 1.0;
+    assert!(await_true(PATIENCE, is_full), "{combination}: the queue has room");
+    std::thread::sleep(Duration::from_millis(u64::from(age_ms)));
+    assert_eq!(server.fetch("/hot/small.txt"), known, "{combination}");
+    assert_eq!(counted(admin, "load_refusals"), 1.0, "{combination}");
+    // Ten times as long after it was compared, the answer is too old.
+    std::thread::sleep(Duration::from_millis(u64::from(10 * age_ms)));
+    assert_eq!(server.fetch("/hot/small.txt"), Err("status 503".into()), "{combination}");
+    cold.release();
+    server.stop();
 }
 
 /// While a disk is silent, requests that would wait for longer than the load delay are refused.
