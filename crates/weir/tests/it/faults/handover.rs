@@ -14,7 +14,7 @@ use crate::support::chosen::on_mechanisms_alone;
 use crate::support::combination::{Combination, Program, combinations};
 use crate::support::fixture::{DIGITS, Fixture, no_settings};
 use crate::support::home::Home;
-use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
+use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
 use crate::support::processes::{children, followers_of, stop, workers_of};
 use crate::support::server::{Server, send};
 use crate::support::slow::{SlowFiles, lacks_slow_files};
@@ -245,6 +245,8 @@ fn who_asks_for_health_during_an_upgrade_hears_of_one_that_serves() {
         let (_home, mut server, admin) = administered(combination);
         workers(combination, &server);
         assert!(await_true(PATIENCE, || health(admin) == Ok(200)), "{combination}: not ready");
+        // The old program serves on for as long as it takes until the new one does.
+        let idle = asked(&server);
         let over = AtomicBool::new(false);
         let asks = || {
             let more = || (!over.load(Ordering::Relaxed)).then(|| health(admin));
@@ -256,6 +258,7 @@ fn who_asks_for_health_during_an_upgrade_hears_of_one_that_serves() {
             server.signal(Signal::USR2);
             let new = catch_unwind(AssertUnwindSafe(|| {
                 let new = server.await_next();
+                drop(idle);
                 let status = server.ended(PATIENCE).and_then(|status| status.code());
                 assert_eq!(status, Some(0), "{combination}: the old program");
                 new
