@@ -161,8 +161,8 @@ SIGHUP
 With
 .B --config
 it reads its file again and serves by that. With a mistake in the file it serves on as before, and
-the error log says why. Without, it ends if it was started in a terminal, and does nothing under
-nohup(1).
+the error log says why. Without, the server ends if it was started in a terminal, does nothing
+under nohup(1), and starts its workers anew otherwise.
 .TP
 SIGUSR1
 It opens its logs again, whose files have other names now.

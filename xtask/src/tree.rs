@@ -63,7 +63,7 @@ fn collect(root: &Path, below: &str, files: &mut Vec<File>) -> io::Result<()> {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
-        // Among them are an editor's, which may be no files.
+        // Hidden names are not of the project. An editor's lock is a link that leads nowhere.
         if name.starts_with('.') {
             continue;
         }

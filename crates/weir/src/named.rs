@@ -1,4 +1,4 @@
-//! A file that an argument names: `-` is standard input or standard output.
+//! A file that an argument names, where `-` stands for standard input or standard output.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};

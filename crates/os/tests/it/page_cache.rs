@@ -180,8 +180,8 @@ impl Cached {
         None
     }
 
-    /// Not so on a tmpfs, whose files are nowhere but in memory, and on an overlay, whose pages are
-    /// those of another file.
+    /// Whether the kernel tells which pages of the file are cached. On a tmpfs all of a file is in
+    /// memory, and on an overlay the pages belong to the file below.
     fn tells(&self) -> bool {
         let is_tmpfs = rustix::fs::fstatfs(&self.file).unwrap().f_type == TMPFS_MAGIC;
         std::fs::read(self.path()).unwrap();

@@ -99,12 +99,12 @@ fn nobody_goes_while_another_worker_has_room() {
         let count = if combination.row["holder"] == "process" { "16" } else { "2" };
         if combination.takes(&["--processes", count]) {
             // A machine that keeps a worker from running for long makes another one evict.
-            at_some_scale(|_| check_nobody_goes(combination, &site, count));
+            at_some_scale(|_| check_nothing_is_evicted(combination, &site, count));
         }
     });
 }
 
-fn check_nobody_goes(combination: &Combination, site: &Fixture, count: &str) {
+fn check_nothing_is_evicted(combination: &Combination, site: &Fixture, count: &str) {
     let processes = ["--processes", count];
     let flags = [&flags("16")[..], ADMIN, &processes].concat();
     let mut server = combination.start(&site.root(), &flags);
