@@ -135,6 +135,8 @@ impl Commons {
         gives: impl FnOnce(),
     ) -> Option<Answer<File>> {
         self.locked(|held| {
+            // What is replaced is let go also where nothing new comes for long.
+            held.sweep();
             let (at, row) = held.find(key)?;
             if !row.settled || row.source != Some(source) {
                 return None;

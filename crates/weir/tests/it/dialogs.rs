@@ -29,7 +29,7 @@ use row::Row;
 
 /// The head timeout for rows about it: short, so that they do not last long. On a machine that is
 /// too slow for it they are held again with a longer one.
-const HEAD_TIMEOUT_MS: u32 = 3000;
+const HEAD_TIMEOUT_MS: u32 = 1000;
 
 /// The head timeout for all other rows: however slow the machine is, no client is late.
 const FLAGS: &[&str] = &["--head-timeout-ms", "3600000"];

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::chosen::on_every;
+use crate::support::chosen::on_mechanisms;
 use crate::support::combination::{Combination, Program};
 use crate::support::server::Server;
 use crate::support::wire::Head;
@@ -75,7 +75,7 @@ fn names_are_served_by_their_endings_and_without() {
     let config = home.path().join("weir.toml");
     write(&config, RULES);
     let config = config.to_str().expect("UTF-8");
-    on_every(Program::Weir, |combination: &Combination| {
+    on_mechanisms(Program::Weir, |combination: &Combination| {
         // Kept for a while, and compared with the disk each time.
         for age_ms in ["900", "0"] {
             let flags = ["--config", config, "--answer-age-ms", age_ms];
@@ -98,7 +98,7 @@ fn names_are_served_by_their_endings_and_without() {
 /// A page comes and goes under its clean URL.
 #[test]
 fn a_clean_url_follows_the_disk() {
-    on_every(Program::Weir, |combination: &Combination| {
+    on_mechanisms(Program::Weir, |combination: &Combination| {
         let home = tempfile::tempdir().expect("a directory");
         let server = combination.start(home.path(), &["--clean-urls", "--answer-age-ms", "0"]);
         let steps: [(&str, &str, u16, &str); 5] = [

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use crate::support::chosen::{on_every_alone, on_mechanisms_alone};
+use crate::support::chosen::on_mechanisms_alone;
 use crate::support::combination::{Combination, Program, combinations};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::metrics::counted;
@@ -455,7 +455,7 @@ impl<'s> Stage<'s> {
 /// Where others wait for threads that verify, and one remembers for all; elsewhere each process
 /// does so itself.
 fn on_queues(test: impl Fn(&Combination) + Sync) {
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         if combination.row["holder"] != "process" {
             test(combination);
         }

@@ -11,7 +11,9 @@ mod stage;
 
 use std::time::{Duration, Instant};
 
-use crate::support::chosen::{on_every, on_every_poller, on_mechanisms, on_mechanisms_alone};
+use crate::support::chosen::{
+    on_every, on_every_poller, on_mechanisms, on_mechanisms_alone, on_mechanisms_where,
+};
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture, pattern, write};
 use crate::support::metrics::counted;
@@ -167,10 +169,8 @@ fn what_is_in_memory_is_answered_while_every_helper_waits() {
     if lacks_slow_files() {
         return;
     }
-    on_every(Program::Weir, |combination| {
-        if combination.row["stalls"] != "nobody" {
-            return;
-        }
+    let stalls_nobody = |combination: &Combination| combination.row["stalls"] == "nobody";
+    on_mechanisms_where(Program::Weir, stalls_nobody, |combination| {
         let site = Fixture::new();
         write(&site.root().join("hot.bin"), &pattern(SENT_FROM_FILE_BYTES));
         let slow = SlowFiles::mount(&site.root().join("slow"));
@@ -228,11 +228,9 @@ fn behind_all_helpers_only_who_needs_one_waits() {
     if lacks_slow_files() {
         return;
     }
-    on_every(Program::Weir, |combination| {
-        let two = ["--helpers", "2", "--load-delay-ms", "3600000"];
-        if !combination.takes(&two) {
-            return;
-        }
+    let two = ["--helpers", "2", "--load-delay-ms", "3600000"];
+    let takes_two = |combination: &Combination| combination.takes(&two);
+    on_mechanisms_where(Program::Weir, takes_two, |combination| {
         let site = Fixture::new();
         write(&site.root().join("hot.bin"), &pattern(SENT_FROM_FILE_BYTES));
         let slow = SlowFiles::mount(&site.root().join("slow"));

@@ -3,6 +3,7 @@
 //! `WEIR_TESTS=full` the test runs on all of them.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -118,8 +119,7 @@ fn chosen(
     mut all: Vec<Combination>,
     mechanism: impl Fn(&Combination) -> String,
 ) -> Vec<Combination> {
-    if let Some(tests) = std::env::var_os(TESTS) {
-        assert_eq!(tests, "full", "{TESTS} is refused: it is full, or not set");
+    if is_full() {
         return all;
     }
     // The usual poller comes first, then the order of the registry, as the sort is stable.
@@ -128,15 +128,44 @@ fn chosen(
     let is_new = |combination: &Combination| known.insert(mechanism(combination));
     let (mut chosen, mut rest): (Vec<_>, Vec<_>) = all.into_iter().partition(is_new);
     rest.retain(Combination::has_usual_poller);
-    rest.sort_by_cached_key(|combination| {
-        let mut hasher = DefaultHasher::new();
-        (seed(), combination.to_string()).hash(&mut hasher);
-        hasher.finish()
-    });
+    shuffle(&mut rest);
     rest.truncate(DRAWN);
-    tell(&chosen, &rest);
+    let names =
+        |list: &[Combination]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let (known, drawn) = (names(&chosen), names(&rest));
+    tell(format!("architectures: {known}; and drawn by {SEED}={}: {drawn}", seed()));
     chosen.append(&mut rest);
     chosen
+}
+
+/// One of `all`, which is drawn and printed, or all of them with `WEIR_TESTS=full`.
+pub(crate) fn all_or_one<T: Display>(what: &str, mut all: Vec<T>) -> Vec<T> {
+    if !is_full() {
+        shuffle(&mut all);
+        all.truncate(1);
+        all.iter().for_each(|one| tell(format!("{what} {one}, drawn by {SEED}={}", seed())));
+    }
+    all
+}
+
+/// Whether each test is to run whole, also where that takes long.
+///
+/// # Panics
+/// The variable has another value.
+pub(crate) fn is_full() -> bool {
+    let tests = std::env::var_os(TESTS);
+    let is_valid = tests.as_ref().is_none_or(|tests| tests == "full");
+    assert!(is_valid, "{TESTS}={tests:?} is refused: it is full, or not set");
+    tests.is_some()
+}
+
+/// In an order that is the commit's.
+fn shuffle(all: &mut [impl Display]) {
+    all.sort_by_cached_key(|one| {
+        let mut hasher = DefaultHasher::new();
+        (seed(), one.to_string()).hash(&mut hasher);
+        hasher.finish()
+    });
 }
 
 /// The hash of the commit by default. Sources without a history have no seed of their own.
@@ -155,18 +184,12 @@ fn seed() -> &'static str {
     })
 }
 
-/// Writes to stdout directly, because libtest hides what a passing test prints.
-fn tell(chosen: &[Combination], drawn: &[Combination]) {
+/// Writes a line once, to stdout directly, because libtest hides what a passing test prints.
+fn tell(line: String) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let names =
-        |list: &[Combination]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-    let line = format!(
-        "architectures: {}; and drawn by {SEED}={}: {}\n",
-        names(chosen),
-        seed(),
-        names(drawn)
-    );
-    if SAID.lock().expect("no test panics here").insert(line.clone()) {
-        let _ = std::io::stdout().write_all(line.as_bytes());
+    let mut said = SAID.lock().expect("no test panics here");
+    if !said.contains(&line) {
+        let _ = writeln!(std::io::stdout(), "{line}");
+        said.insert(line);
     }
 }

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::admin::{ANYWHERE, CONSENT, SET, ask, metrics, ready, set, start};
-use crate::support::chosen::{on_every_alone, on_mechanisms};
+use crate::support::chosen::{on_mechanisms, on_mechanisms_alone};
 use crate::support::combination::Program;
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::server::send;
@@ -95,7 +95,7 @@ fn a_knob_that_was_turned_is_in_force() {
     const CLIENTS: u32 = 8;
     const ROUNDS: &str = "weir_getevents_calls_total{worker=\"0\"}";
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         if combination.row["holder"] == "process" {
             // It takes one connection, whatever the limit is.
             return;

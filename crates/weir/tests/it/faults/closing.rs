@@ -2,7 +2,7 @@
 //! send is not answered, and costs them nothing of the reply.
 
 use crate::support::at_some_scale;
-use crate::support::chosen::{on_every_alone, on_mechanisms};
+use crate::support::chosen::{on_mechanisms, on_mechanisms_alone};
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern};
 use crate::support::server::Server;
@@ -71,7 +71,7 @@ fn a_reply_on_its_way_to_a_narrow_client_survives_what_that_sends() {
 #[test]
 fn a_refused_upload_is_told_after_all_of_it_was_sent() {
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &[]);
         for method in ["POST", "PUT"] {
             // Sending must not pause for a second, which a busy machine may make it do.

@@ -3,7 +3,7 @@
 
 use rustix::process::Signal;
 
-use crate::support::chosen::on_every;
+use crate::support::chosen::on_mechanisms_where;
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES};
 use crate::support::in_flight::{HUGE_BYTES, in_flight, site_with_a_huge_file};
@@ -15,11 +15,13 @@ use crate::support::{PATIENCE, await_some, await_true};
 
 const FIBERS: usize = 2000;
 
+fn has_fibers(combination: &Combination) -> bool {
+    combination.row["holder"] == "fiber"
+}
+
 fn on_fibers(program: Program, test: impl Fn(&Combination, &str) + Sync) {
-    on_every(program, |combination| {
-        if combination.row["holder"] == "fiber" {
-            ["off", "on"].iter().for_each(|acceptor| test(combination, acceptor));
-        }
+    on_mechanisms_where(program, has_fibers, |combination| {
+        ["off", "on"].iter().for_each(|acceptor| test(combination, acceptor));
     });
 }
 
@@ -97,11 +99,8 @@ fn an_overflow_ends_its_process_with_a_line_and_the_next_one_serves() {
 #[test]
 fn workers_wait_for_clients_that_take_nothing() {
     let site = site_with_a_huge_file();
-    on_every(Program::Weir, |combination| {
-        let one = ["--sendfile", "nonblocking", "--helpers", "1"];
-        if combination.row["holder"] != "fiber" {
-            return;
-        }
+    let one = ["--sendfile", "nonblocking", "--helpers", "1"];
+    on_mechanisms_where(Program::Weir, has_fibers, |combination| {
         let server = combination.start(&site.root(), &one);
         let mut held_up = in_flight(&server, 1);
         let waits_in = |worker: u32| -> Option<String> {

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::support::chosen::{on_every_architecture, on_mechanisms, on_mechanisms_alone};
+use crate::support::chosen::{on_mechanisms, on_mechanisms_alone, on_mechanisms_where};
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{Fixture, pattern};
 use crate::support::rights;
@@ -208,10 +208,8 @@ fn a_huge_file_is_whole() {
     let content = pattern(20 << 20);
     fs::write(site.root().join("whole.bin"), &content).expect("a file");
     for flags in [&[][..], &["--sendfile", "off"]] {
-        on_every_architecture(Program::Weir, |combination| {
-            if !combination.takes(flags) {
-                return;
-            }
+        let takes = |combination: &Combination| combination.takes(flags);
+        on_mechanisms_where(Program::Weir, takes, |combination| {
             let server = combination.start(&site.root(), flags);
             for _ in 0..2 {
                 let whole = server.fetch("/whole.bin").as_ref() == Ok(&content);

@@ -3,7 +3,7 @@
 
 use rustix::process::Signal;
 
-use crate::support::chosen::{on_every, on_mechanisms};
+use crate::support::chosen::{on_mechanisms, on_mechanisms_where};
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
@@ -51,9 +51,10 @@ fn kill_next(combination: &Combination, server: &Server) {
 fn who_woke_a_worker_that_is_killed_is_served_by_another() {
     let site = Fixture::new();
     for queues in [TWO, OWN] {
-        on_every(Program::Weir, |combination| {
-            // A ring has the kernel accept: there is nothing between the two.
-            if !can_be_stopped() || combination.has("ring") {
+        // A ring has the kernel accept: there is nothing between the two.
+        let accepts = |combination: &Combination| !combination.has("ring");
+        on_mechanisms_where(Program::Weir, accepts, |combination| {
+            if !can_be_stopped() {
                 return;
             }
             let server = start(combination, &site, queues, "woken");

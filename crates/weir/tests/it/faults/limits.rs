@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::support::chosen::{on_every_alone, on_mechanisms_alone};
+use crate::support::chosen::{on_mechanisms_alone, on_mechanisms_where};
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
@@ -59,10 +59,8 @@ fn one_connection_at_a_time_serves_one_after_the_other() {
 fn who_is_busy_makes_room_after_a_reply() {
     const REQUESTS: usize = 2_000;
     let site = Fixture::new();
-    on_every_alone(Program::Weir, |combination| {
-        if combination.row["holder"] != "thread" {
-            return;
-        }
+    let has_threads = |combination: &Combination| combination.row["holder"] == "thread";
+    on_mechanisms_where(Program::Weir, has_threads, |combination| {
         let server = combination.start(&site.root(), &["--threads", "4"]);
         let kept = Load::start(server.address, "/digits.txt", 8, true);
         let new = Load::start(server.address, "/digits.txt", 8, false);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::process::Signal;
 use serde_json::{Map, Value};
 
-use crate::support::chosen::{on_every_architecture, on_mechanisms, on_mechanisms_alone};
+use crate::support::chosen::{on_mechanisms, on_mechanisms_alone, on_mechanisms_where};
 use crate::support::combination::{Combination, Program};
 use crate::support::command::run;
 use crate::support::fixture::{DIGITS, Fixture};
@@ -53,7 +53,7 @@ fn no_line_is_lost_at_the_end() {
 #[test]
 fn a_process_of_one_connection_writes_its_lines_itself() {
     let site = Fixture::new();
-    on_every_architecture(Program::Weir, |combination| {
+    on_mechanisms(Program::Weir, |combination| {
         if combination.row["holder"] != "process" {
             return;
         }
@@ -130,14 +130,13 @@ fn a_rotation_under_load_loses_no_line() {
 fn on_every_number_of_processes(test: impl Fn(&Combination, Server, &Path) + Sync) {
     let site = Fixture::new();
     for flags in [&[][..], &["--processes", "2"]] {
-        on_every_architecture(Program::Weir, |combination| {
-            if combination.takes(flags) {
-                let is_each = combination.row["holder"] == "process" && !flags.is_empty();
-                let flags = if is_each { &["--processes", "16"] } else { flags };
-                let home = tempfile::tempdir().expect("a directory");
-                let log = home.path().join("access.log");
-                test(combination, start_with_log(combination, &site, &log, flags), &log);
-            }
+        let takes = |combination: &Combination| combination.takes(flags);
+        on_mechanisms_where(Program::Weir, takes, |combination| {
+            let is_each = combination.row["holder"] == "process" && !flags.is_empty();
+            let flags = if is_each { &["--processes", "16"] } else { flags };
+            let home = tempfile::tempdir().expect("a directory");
+            let log = home.path().join("access.log");
+            test(combination, start_with_log(combination, &site, &log, flags), &log);
         });
     }
 }

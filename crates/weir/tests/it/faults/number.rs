@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
-use crate::support::chosen::on_every_architecture;
+use crate::support::chosen::on_mechanisms_where;
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
@@ -45,14 +45,14 @@ fn await_number(combination: &Combination, server: &Server, admin: SocketAddr, n
 
 fn on_each_queue(test: impl Fn(&Combination, &[&str]) + Sync) {
     for queues in QUEUES {
-        on_every_architecture(Program::Weir, |combination| {
-            let flags = [FOUR, &["--listener-queues", queues]].concat();
-            if combination.takes(&flags[4..]) {
-                test(combination, &flags);
-            } else if combination.takes(FOUR) && queues == "shared" {
-                // Where each has one connection they have no other.
-                test(combination, FOUR);
-            }
+        let flags = [FOUR, &["--listener-queues", queues]].concat();
+        let takes_queues = |combination: &Combination| combination.takes(&flags[4..]);
+        // Where each has one connection they have no other.
+        let is_meant = |combination: &Combination| {
+            takes_queues(combination) || (combination.takes(FOUR) && queues == "shared")
+        };
+        on_mechanisms_where(Program::Weir, is_meant, |combination| {
+            test(combination, if takes_queues(combination) { &flags } else { FOUR });
         });
     }
 }
@@ -92,10 +92,10 @@ fn a_worker_tells_of_the_connections_of_all_its_loops() {
     let site = Fixture::new();
     let loops = ["--threads", "3"];
     let flags = ["--threads", "3", "--processes", "1", "--admin", "127.0.0.1:0"];
-    on_every_architecture(Program::Weir, |combination| {
-        if combination.row["holder"] != "loop" || !combination.takes(&loops) {
-            return;
-        }
+    let has_loops = |combination: &Combination| {
+        combination.row["holder"] == "loop" && combination.takes(&loops)
+    };
+    on_mechanisms_where(Program::Weir, has_loops, |combination| {
         let mut server = combination.start(&site.root(), &flags);
         let admin = server.await_admin();
         let clients: Vec<_> = (0..12).map(|_| server.connect()).collect();
@@ -125,11 +125,9 @@ fn there_are_as_many_as_there_may_be() {
 fn each_worker_with_a_queue_of_its_own_gets_clients() {
     const CLIENTS: usize = 200;
     let site = Fixture::new();
-    on_every_architecture(Program::Weir, |combination| {
-        let own = ["--listener-queues", "own"];
-        if !combination.takes(&own) {
-            return;
-        }
+    let own = ["--listener-queues", "own"];
+    let takes_own = |combination: &Combination| combination.takes(&own);
+    on_mechanisms_where(Program::Weir, takes_own, |combination| {
         let flags = [FOUR, &own].concat();
         let mut server = combination.start(&site.root(), &flags);
         let admin = server.await_admin();

@@ -5,8 +5,8 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::support::PATIENCE;
-use crate::support::chosen::{on_every, on_mechanisms};
-use crate::support::combination::Program;
+use crate::support::chosen::{on_mechanisms, on_mechanisms_where};
+use crate::support::combination::{Combination, Program};
 use crate::support::fixture::Fixture;
 use crate::support::in_flight::{HUGE_BYTES, asked, at_once, in_flight, site_with_a_huge_file};
 use crate::support::load::{Counts, Load};
@@ -120,10 +120,8 @@ fn idle_connections_are_closed_first() {
 fn requests_that_nobody_has_read_yet_are_answered_after_sigterm() {
     let site = Fixture::new();
     for flags in [&[][..], &["--accept-limit", "1"], &["--work-on-accepted", "on"]] {
-        on_every(Program::Weir, |combination| {
-            if !combination.takes(flags) {
-                return;
-            }
+        let takes = |combination: &Combination| combination.takes(flags);
+        on_mechanisms_where(Program::Weir, takes, |combination| {
             let mut server = combination.start(&site.root(), flags);
             let mut clients: Vec<Wire> = (0..8).map(|_| asked(&server)).collect();
             let workers = workers_of(server.pid());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::support::chosen::{on_every, on_mechanisms};
+use crate::support::chosen::{on_mechanisms, on_mechanisms_where};
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{Fixture, pattern, write};
 use crate::support::in_flight::site_with_a_huge_file;
@@ -148,11 +148,11 @@ fn a_client_that_does_not_read_is_cut_off() {
 fn a_client_that_does_not_read_holds_up_its_worker_alone() {
     let site = site_with_a_huge_file();
     let patience = ["--rate-window-ms", "500", "--stall-timeout-ms", "1000"];
-    on_every(Program::Weir, |combination| {
-        // That of threads waits for one client in any case.
-        if combination.row["holder"] != "loop" || !combination.takes(&["--sendfile", "blocking"]) {
-            return;
-        }
+    // That of threads waits for one client in any case.
+    let can_wait = |combination: &Combination| {
+        combination.row["holder"] == "loop" && combination.takes(&["--sendfile", "blocking"])
+    };
+    on_mechanisms_where(Program::Weir, can_wait, |combination| {
         for processes in ["1", "2"] {
             let blocking = ["--sendfile", "blocking", "--processes", processes];
             let server = combination.start(&site.root(), &[&patience[..], &blocking].concat());

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::chosen::{on_every, on_mechanisms, on_mechanisms_alone};
+use crate::support::chosen::{on_mechanisms, on_mechanisms_alone, on_mechanisms_where};
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture, no_settings};
 use crate::support::load::{Counts, Load};
@@ -162,10 +162,8 @@ fn a_request_that_kills_workers_does_not_keep_others_from_being_served() {
 #[test]
 fn who_comes_while_a_worker_stands_still_is_served_by_another() {
     let site = Fixture::new();
-    on_every(Program::Weir, |combination| {
-        if !combination.takes(TWO) {
-            return;
-        }
+    let takes_two = |combination: &Combination| combination.takes(TWO);
+    on_mechanisms_where(Program::Weir, takes_two, |combination| {
         let server = combination.start(&site.root(), TWO);
         let both = || Some(workers_of(server.pid())).filter(|all| all.len() == 2);
         for worker in await_some(PATIENCE, both).expect("two workers") {

@@ -8,7 +8,7 @@ use std::thread;
 
 use harness::Need;
 
-use crate::support::chosen::on_every_alone;
+use crate::support::chosen::on_mechanisms_alone;
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture, write};
 use crate::support::metrics::counted;
@@ -112,7 +112,7 @@ fn connections_fit_into_the_memory_of_a_control_group() {
         (256, &["--threads", "32768"], "memory", false),
         (64, &["--threads", "32768", "--connections-max", "4000"], "--connections-max", true),
     ];
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         if combination.row["holder"] == "process" {
             // How many there are the operator says, and each has one.
             return;
@@ -157,7 +157,7 @@ fn as_many_as_fit_into_the_memory_are_served() {
     }
     let site = Fixture::new();
     let head = format!("GET /digits.txt HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(HEAD_BYTES));
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         if combination.row["holder"] == "process" {
             return;
         }
@@ -201,7 +201,7 @@ fn contents_take_little_more_than_the_cache_has() {
     }
     let cache = CACHE_MIB.to_string();
     let flags = ["--cache-mb", &cache, "--small-file-kb", "1024"];
-    on_every_alone(Program::Weir, |combination| {
+    on_mechanisms_alone(Program::Weir, |combination| {
         if combination.row["holder"] == "process" || !combination.has_usual_poller() {
             // Each process has a cache of its own, and pollers have nothing to do with it.
             return;

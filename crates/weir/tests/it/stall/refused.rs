@@ -8,11 +8,9 @@ fn what_waits_for_no_helper_is_refused_and_counted() {
     if lacks_slow_files() {
         return;
     }
-    on_every(Program::Weir, |combination| {
-        let few = ["--helpers", "1", "--helper-queue", "1", "--load-delay-ms", "3600000"];
-        if !combination.takes(&few[..4]) {
-            return;
-        }
+    let few = ["--helpers", "1", "--helper-queue", "1", "--load-delay-ms", "3600000"];
+    let takes_few = |combination: &Combination| combination.takes(&few[..4]);
+    on_mechanisms_where(Program::Weir, takes_few, |combination| {
         let site = Fixture::new();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let mut server =
@@ -49,10 +47,9 @@ fn an_old_answer_is_sent_if_the_look_at_the_disk_is_refused() {
     if lacks_slow_files() {
         return;
     }
-    on_every(Program::Weir, |combination| {
-        if combination.takes(&["--helpers", "1"]) {
-            at_some_scale(|scale| sends_the_old_answer(combination, 200 * scale));
-        }
+    let takes_one = |combination: &Combination| combination.takes(&["--helpers", "1"]);
+    on_mechanisms_where(Program::Weir, takes_one, |combination| {
+        at_some_scale(|scale| sends_the_old_answer(combination, 200 * scale));
     });
 }
 
@@ -95,10 +92,9 @@ fn what_would_be_loaded_too_late_is_refused() {
     if lacks_slow_files() {
         return;
     }
-    on_every(Program::Weir, |combination| {
-        if combination.takes(&["--helpers", "1"]) {
-            at_some_scale(|scale| refuses_what_is_late(combination, 200 * scale));
-        }
+    let takes_one = |combination: &Combination| combination.takes(&["--helpers", "1"]);
+    on_mechanisms_where(Program::Weir, takes_one, |combination| {
+        at_some_scale(|scale| refuses_what_is_late(combination, 200 * scale));
     });
 }
 
