@@ -102,8 +102,10 @@ fn named(
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::sync::Mutex;
 
     use super::*;
+    use crate::experiment::Experiment;
     use crate::experiments::EXPERIMENTS;
     use crate::known::Known;
     use crate::setup::Setup;
@@ -112,8 +114,8 @@ mod tests {
     #[test]
     fn all_experiments_ask_for_workloads_that_there_are() {
         let known = Known::of(&[]);
-        let mut seen = BTreeSet::new();
-        for experiment in EXPERIMENTS {
+        let seen = Mutex::new(BTreeSet::new());
+        let check = |experiment: &Experiment| {
             let specs = (experiment.plan)(&Setup::default(), &known).specs;
             assert!(!specs.is_empty(), "{}", experiment.name);
             for spec in specs {
@@ -121,12 +123,18 @@ mod tests {
                 // Whoever asks for them, and however many.
                 let mut files = of.flags.clone();
                 files.remove("clients");
-                if of.beside.is_none() && !seen.insert((of.workload.clone(), files)) {
+                let is_new = || seen.lock().unwrap().insert((of.workload.clone(), files));
+                if of.beside.is_none() && !is_new() {
                     continue;
                 }
                 let made = workload(&spec.load);
                 assert!(made.is_ok(), "{}: {:?}: {:?}", experiment.name, spec.load, made.err());
             }
-        }
+        };
+        std::thread::scope(|scope| {
+            for experiment in EXPERIMENTS {
+                scope.spawn(|| check(experiment));
+            }
+        });
     }
 }

@@ -7,6 +7,7 @@ mod claims;
 mod designs;
 mod disk;
 mod failed;
+mod ignores;
 pub(crate) mod model;
 mod pages;
 mod policies;

@@ -107,8 +107,6 @@ fn on_all(all: &[Combination], test: impl Fn(&Combination) + Sync) -> usize {
     all.len()
 }
 
-/// Set to `full`, it makes each test run on every architecture.
-const TESTS: &str = "WEIR_TESTS";
 /// Set to what an earlier run has printed, it makes the tests draw the same architectures.
 const SEED: &str = "WEIR_TESTS_SEED";
 const DRAWN: usize = 2;
@@ -119,7 +117,7 @@ fn chosen(
     mut all: Vec<Combination>,
     mechanism: impl Fn(&Combination) -> String,
 ) -> Vec<Combination> {
-    if is_full() {
+    if harness::is_full() {
         return all;
     }
     // The usual poller comes first, then the order of the registry, as the sort is stable.
@@ -140,23 +138,12 @@ fn chosen(
 
 /// One of `all`, which is drawn and printed, or all of them with `WEIR_TESTS=full`.
 pub(crate) fn all_or_one<T: Display>(what: &str, mut all: Vec<T>) -> Vec<T> {
-    if !is_full() {
+    if !harness::is_full() {
         shuffle(&mut all);
         all.truncate(1);
         all.iter().for_each(|one| tell(format!("{what} {one}, drawn by {SEED}={}", seed())));
     }
     all
-}
-
-/// Whether each test is to run whole, also where that takes long.
-///
-/// # Panics
-/// The variable has another value.
-pub(crate) fn is_full() -> bool {
-    let tests = std::env::var_os(TESTS);
-    let is_valid = tests.as_ref().is_none_or(|tests| tests == "full");
-    assert!(is_valid, "{TESTS}={tests:?} is refused: it is full, or not set");
-    tests.is_some()
 }
 
 /// In an order that is the commit's.

@@ -308,9 +308,7 @@ fn what_was_not_measured_is_open_and_says_so() {
 fn an_advantage_that_grows_is_told_from_one_that_is_great() {
     let of = experiment("choi05").expect("an experiment of this name");
     let setup = Setup { repeats: Some(4), ..Setup::default() };
-    for (with_4, with_16, expected) in
-        [(1.0, 1.5, Agreement::Yes), (1.5, 1.5, Agreement::Open), (2.0, 1.5, Agreement::No)]
-    {
+    let check = |(with_4, with_16, expected)| {
         let points = performed(of, &setup, &|spec, _| {
             let processors = spec.factors["processors"];
             let times = match (&*spec.subject.name, processors) {
@@ -325,5 +323,11 @@ fn an_advantage_that_grows_is_told_from_one_that_is_great() {
         let grows = rows.find(|row| row.paper.contains("over MT grows with processors"));
         let grows = grows.expect("it is judged");
         assert_eq!(grows.agrees, expected, "{with_4} {with_16}: {}", grows.here);
-    }
+    };
+    let rows = [(1.0, 1.5, Agreement::Yes), (1.5, 1.5, Agreement::Open), (2.0, 1.5, Agreement::No)];
+    std::thread::scope(|scope| {
+        for row in rows {
+            scope.spawn(move || check(row));
+        }
+    });
 }

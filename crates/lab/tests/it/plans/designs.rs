@@ -6,7 +6,6 @@ use lab::capacity::{RATE, TRIES};
 use lab::design::{Design, EQUAL, OF_CAPACITY, PROBE, RATES, filled};
 use lab::experiment::Experiment;
 use lab::experiments::experiment;
-use lab::knobs::KNOBS;
 use lab::known::{ATTEMPTS_MAX, Known};
 use lab::point::{Point, Verdict};
 use lab::schedule::{self, News, missing};
@@ -383,52 +382,6 @@ fn every_experiment_comes_to_an_end_and_tells_something() {
         // And of nothing: nothing, without a panic.
         let _ = (of.sections)(&setup, &Known::default());
     }
-}
-
-/// All that an experiment asks for when this is said beside it.
-fn asked(of: &Experiment, said: &[(&str, &str)]) -> Vec<String> {
-    let mut setup = Setup { repeats: Some(1), ..Setup::default() };
-    for (name, value) in said {
-        let knob = KNOBS.iter().find(|knob| knob.name == *name).expect("a knob");
-        (knob.set)(&mut setup, value).expect("a value");
-    }
-    let points = performed(of, &setup, &|_, rate| rate.unwrap_or(1_000.0).min(1_000.0));
-    points.iter().map(|point| serde_json::to_string(&point.spec).expect("text for keys")).collect()
-}
-
-#[test]
-fn an_experiment_says_which_knobs_change_nothing() {
-    // Two values, as one may be the experiment's own.
-    let rows = [
-        ("subject", ["sped:backlog=7", "amped"]),
-        ("workload", ["one-packet", "webstone"]),
-        ("seconds", ["0.7", "7.5"]),
-        ("warm-up", ["0.7", "steady:7"]),
-        ("repeats", ["2", "3"]),
-        ("paper", ["on", "on"]),
-        ("loopback", ["on", "on"]),
-        ("quota", ["33", "66"]),
-        ("round-trip-ms", ["7", "8"]),
-        ("wire-mbit", ["7", "8"]),
-        ("wire-mtu", ["1000", "2000"]),
-        ("disk", ["itself", "delay-us=700"]),
-        ("memory-percent", ["40", "80"]),
-    ];
-    // One subject is enough for all but itself.
-    let one = |name: &str| if name == "subject" { &[][..] } else { &[("subject", "sped")][..] };
-    for of in lab::experiments::EXPERIMENTS {
-        let ignored = |(name, values): &(&'static str, [&'static str; 2])| {
-            let own = asked(of, one(name));
-            values.iter().all(|value| asked(of, &[one(name), &[(*name, *value)]].concat()) == own)
-        };
-        let ignored = rows.iter().filter(|row| ignored(row)).map(|(name, _)| *name);
-        // A search cannot begin with what one has found.
-        let ignores: Vec<&str> =
-            of.ignores.iter().copied().filter(|name| *name != "tuning").collect();
-        assert_eq!(ignored.collect::<Vec<_>>(), ignores, "{}", of.name);
-    }
-    // Of attempts a plan knows nothing; `peer` and `tuning` say of whom is asked, as subjects do.
-    assert_eq!(rows.len() + 3, KNOBS.len());
 }
 
 /// What the first question of an experiment is, by what it was asked.

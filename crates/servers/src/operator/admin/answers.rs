@@ -40,11 +40,13 @@ pub(super) fn found(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) 
 fn answer(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Answer<File> {
     let server = view.server;
     let is_ready = (0..server.counters.workers()).any(|worker| server.counters.is_ready(worker));
+    // Read first: the order to retire may be given meanwhile, and must not be taken for another.
+    let is_ending = server.orders.all().is_ending();
     // Another program serves here, and whoever asks again will ask that one: of a generation that
     // another one of this program replaces nobody is told.
     let is_replaced = server.orders.all().is_retiring();
     let serves = is_ready || is_replaced;
-    let ends = server.orders.all().is_ending() && !is_replaced;
+    let ends = is_ending && !is_replaced;
     match head.path() {
         b"/healthz" if serves => text(Status::OK, "ok"),
         b"/healthz" => text(Status::SERVICE_UNAVAILABLE, "no worker is ready"),

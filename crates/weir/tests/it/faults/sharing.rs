@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::support::chosen::{is_full, on_every_architecture};
+use crate::support::chosen::on_every_architecture;
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
@@ -23,7 +23,7 @@ use crate::support::{PATIENCE, await_some, await_true};
 const FLAGS: &[&str] = &["--processes", "2", "--answer-age-ms", "0", "--restart-wait-max-ms", "1"];
 /// At each place. More at a change would show no more than fewer, and take its time.
 fn kills() -> usize {
-    if is_full() { 100 } else { 20 }
+    if harness::is_full() { 100 } else { 20 }
 }
 /// A file that was changed before that is known by its times.
 const SETTLED: Duration = Duration::from_secs(3);
