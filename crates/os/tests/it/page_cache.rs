@@ -2,8 +2,8 @@
 
 use std::io::Write;
 use std::num::NonZeroU64;
-use std::os::fd::AsFd;
 use std::path::Path;
+use std::time::Duration;
 
 use os::{Directory, File, Opened};
 use rustix::fs::{Advice, fadvise};
@@ -11,6 +11,8 @@ use rustix::fs::{Advice, fadvise};
 const PAGE: u64 = 4096;
 /// The file of most rows: 64 pages, and a bit of one more.
 const SIZE: u64 = 64 * PAGE + 100;
+/// To drop pages, a millisecond apart.
+const TRIES: usize = 10_000;
 
 /// What was dropped from the cache, what is asked about, and whether it is there.
 #[test]
@@ -98,7 +100,7 @@ fn pages_are_counted_and_dropped() {
     let Some(cached) = Cached::new() else { return };
     let file = std::fs::File::open(cached.path()).unwrap();
     for (fetched, pages) in [(0, 0), (SIZE, SIZE.div_ceil(PAGE)), (0, 0)] {
-        os::page_cache::drop_pages(&file).unwrap();
+        drop_until(&file, 0, || os::page_cache::drop_pages(&file).unwrap());
         cached.file.fetch(0, fetched).unwrap();
         match os::page_cache::cached_bytes(&file) {
             Err(error) if error.kind() == std::io::ErrorKind::Unsupported => {
@@ -188,14 +190,29 @@ impl Cached {
         rustix::param::page_size() as u64 == PAGE && !is_tmpfs && self.file.is_resident(0, SIZE)
     }
 
+    /// Drops whole pages.
     fn drop_pages(&self, at: u64, end: u64) {
-        if let Some(bytes) = NonZeroU64::new(end - at) {
-            fadvise(self.file.as_fd(), at, Some(bytes), Advice::DontNeed).unwrap();
-        }
+        let Some(bytes) = NonZeroU64::new(end - at) else { return };
+        let file = std::fs::File::open(self.path()).unwrap();
+        let kept = (SIZE.div_ceil(PAGE) - bytes.get().div_ceil(PAGE)) * PAGE;
+        drop_until(&file, kept, || fadvise(&file, at, Some(bytes), Advice::DontNeed).unwrap());
     }
 
     fn path(&self) -> std::path::PathBuf {
         self.directory.path().join("file")
+    }
+}
+
+/// Drops again and again until so many bytes are left: the kernel leaves pages that it is at work
+/// on just then.
+fn drop_until(file: &std::fs::File, left: u64, drops: impl Fn()) {
+    for _ in 0..TRIES {
+        drops();
+        // An older kernel does not tell.
+        if os::page_cache::cached_bytes(file).map_or(true, |bytes| bytes == left) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
