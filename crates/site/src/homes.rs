@@ -5,8 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// More of the table of accounts is not read: some hundred thousand lines.
-const TABLE_BYTES_MAX: usize = 16 << 20;
+use os::users::TABLE_BYTES_MAX;
 
 /// Where users are at home (passwd(5)). The table is read once and again when it has changed, so
 /// that names which clients invent cost nothing. Accounts that only a network directory knows are

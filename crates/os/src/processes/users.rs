@@ -5,6 +5,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{getegid, geteuid};
 
+use crate::files::read_file;
+
+/// More of a table is not read: some hundred thousand lines.
+pub const TABLE_BYTES_MAX: usize = 16 << 20;
+
 /// A row of the table of users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
@@ -55,7 +60,7 @@ pub fn group(group: &Path, name: &str) -> io::Result<u32> {
 
 /// Full names may be in any encoding, which is no reason to find nobody.
 fn table(path: &Path) -> io::Result<String> {
-    Ok(String::from_utf8_lossy(&std::fs::read(path)?).into_owned())
+    Ok(String::from_utf8_lossy(&read_file(path, TABLE_BYTES_MAX)?).into_owned())
 }
 
 /// All but the one that stands for nobody and changes nothing.

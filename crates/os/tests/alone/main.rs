@@ -105,6 +105,7 @@ const TESTS: [&[harness::Test]; 14] = [
         there_are_no_more_than_there_are_words_for
         who_dies_anywhere_leaves_nothing
         a_client_of_the_dead_is_let_go
+        tables_of_the_system_are_read_by_descriptors_that_are_noted
         who_was_to_be_woken_is_woken
         who_sleeps_beside_the_dead_is_woken
         who_makes_or_closes_is_not_robbed

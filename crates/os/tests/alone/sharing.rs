@@ -3,6 +3,7 @@
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -11,7 +12,7 @@ use crate::keeper::{Keeper, exit_of, has_stopped, resume, wait_for_stop, wait_un
 use os::process::{self, Pid};
 use os::sharing::descriptors;
 use os::sharing::stops::{Stop, stop_at};
-use os::{Blocking, File, Listener, Socket, Wake};
+use os::{Blocking, File, Listener, Socket, Wake, users};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 pub(crate) fn members_share_one_table(mut keeper: Keeper) {
@@ -144,6 +145,25 @@ pub(crate) fn a_client_of_the_dead_is_let_go(mut keeper: Keeper) {
     }
     drop(listener);
     keeper.assert_nothing_is_left(0);
+}
+
+/// Others would be taken for what a dead process has left, and closed while they are read.
+pub(crate) fn tables_of_the_system_are_read_by_descriptors_that_are_noted(mut keeper: Keeper) {
+    let none = Path::new("/dev/null");
+    let reads: [fn(&Path); 3] = [
+        |table| assert_eq!(users::homes(table).unwrap(), [""; 0].map(PathBuf::from)),
+        |table| assert!(users::user(table, "somebody").is_err()),
+        |table| assert!(users::group(table, "somebody").is_err()),
+    ];
+    for read in reads {
+        let member = keeper.start(1, |_| {
+            stop_at(Stop::Made);
+            read(none);
+        });
+        wait_for_stop(member);
+        assert!(!keeper.kill(member));
+        keeper.assert_nothing_is_left(0);
+    }
 }
 
 /// The one that was to wake it has let go of the lock, and dies.

@@ -1,7 +1,7 @@
 //! What of the site is kept in memory, and what the operator is told of it.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use cache::PolicyKind;
@@ -18,7 +18,7 @@ use crate::supervisor::voice::Voice;
 const HINTS_ASKED_FOR: usize = 1_000;
 
 /// More than as many paths as there can be have.
-const HINTS_BYTES_MAX: u64 = 64 << 20;
+const HINTS_BYTES_MAX: usize = 64 << 20;
 
 /// Knobs of the cache that contradict each other.
 pub(super) fn contradictions(settings: &Settings) -> Vec<String> {
@@ -71,9 +71,8 @@ fn text_of(file: &Path) -> io::Result<String> {
     if !fs::metadata(file)?.is_file() {
         return Err(io::Error::other("it is no file with lines"));
     }
-    let mut text = String::new();
-    File::open(file)?.take(HINTS_BYTES_MAX).read_to_string(&mut text)?;
-    Ok(text)
+    let bytes = os::read_file(file, HINTS_BYTES_MAX)?;
+    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "no UTF-8"))
 }
 
 /// What is served, with a cache as the settings say.
