@@ -15,7 +15,7 @@ use rustix::process::Signal;
 
 use crate::support::chosen::all_or_one;
 use crate::support::combination::Program;
-use crate::support::command::run;
+use crate::support::command::{copy_program, run};
 use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::load::{Counts, Load};
 use crate::support::processes::children;
@@ -108,9 +108,7 @@ fn a_fleet_loses_no_request_but_those_of_the_killed_replica() {
 fn lives_through_all(architectures: [&'static str; 3], way: Way) {
     let site = Fixture::new();
     let home = tempfile::tempdir().expect("a directory");
-    // Not copied by this process: what it starts meanwhile would hold the copy open for writing.
-    let copied = run(Command::new("cp").arg(Program::Weir.path()).arg(home.path())).expect("cp");
-    assert_eq!(copied.0, Some(0), "{copied:?}");
+    copy_program(&Program::Weir.path(), &home.path().join("weir"));
     let root = site.root();
     let network = Network::new(architectures.len());
     let places: Vec<_> = (1..)

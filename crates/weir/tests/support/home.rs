@@ -1,12 +1,11 @@
 //! A place of its own for a server whose configuration and program change while it runs.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::combination::{Combination, Program};
-use super::command::run;
+use super::command::{copy_program, run, write_program};
 use super::fixture::Fixture;
 use super::server::Server;
 
@@ -49,18 +48,14 @@ impl Home {
     /// Weir, where it can be replaced.
     pub(crate) fn binary(&self) -> PathBuf {
         let binary = self.path("weir");
-        // Not copied by this process: what it starts meanwhile would hold the copy open.
-        let mut copy = Command::new("cp");
-        let copied = harness::output(copy.arg(Program::Weir.path()).arg(&binary)).expect("cp");
-        assert!(copied.status.success(), "cp: {copied:?}");
+        copy_program(&Program::Weir.path(), &binary);
         binary
     }
 
     /// Puts another program in the place of Weir.
     pub(crate) fn replace(&self, content: &str) {
         let next = self.path("next");
-        fs::write(&next, content).expect("another program");
-        fs::set_permissions(&next, Permissions::from_mode(0o755)).expect("its mode");
+        write_program(&next, content);
         fs::rename(&next, self.path("weir")).expect("in its place");
     }
 

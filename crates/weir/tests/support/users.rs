@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::combination::Program;
+use super::command::copy_program;
 
 /// The binary as user 65534, from a copy in `home` that everybody may run. Needs root.
 pub(crate) fn as_nobody(home: &Path, arguments: &[String]) -> Command {
@@ -16,12 +17,7 @@ pub(crate) fn as_user(user: u32, home: &Path, arguments: &[String]) -> Command {
     if !binary.exists() {
         // Complete under its name, or not there: several may do so at the same time.
         let copy = tempfile::NamedTempFile::new_in(home).expect("a file").into_temp_path();
-        // Not by this process: what it starts meanwhile would hold the copy open for writing, and
-        // such a file cannot be run.
-        let mut cp = Command::new("cp");
-        let copied = harness::output(cp.arg("-p").arg(Program::Weir.path()).arg(&copy));
-        let copied = copied.expect("cp");
-        assert!(copied.status.success(), "cp: {copied:?}");
+        copy_program(&Program::Weir.path(), &copy);
         copy.persist(&binary).expect("its name");
     }
     let mut command = Command::new("setpriv");

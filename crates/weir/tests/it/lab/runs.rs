@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -18,7 +17,7 @@ use lab::testbed::{Disk, Layout, Need};
 use load::gates;
 use tempfile::TempDir;
 
-use crate::support::command::run;
+use crate::support::command::{run, write_program};
 use crate::support::examples::example;
 
 /// A run that asks for little: points need not be valid on a busy machine, but are told.
@@ -444,8 +443,7 @@ fn a_server_that_ignores_its_knob_is_told() {
          exec {} right \"$listen\" \"$root\"\n",
         example("wrong").display()
     );
-    fs::write(bin.join("nginx"), script).expect("a script");
-    fs::set_permissions(bin.join("nginx"), fs::Permissions::from_mode(0o755)).expect("its mode");
+    write_program(&bin.join("nginx"), script);
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a path"));
     let mut command =
         lab.command(&[&["step", "--subject", "nginx:backlog=64"][..], &BRIEF].concat());

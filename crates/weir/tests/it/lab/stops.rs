@@ -15,6 +15,7 @@ use lab::testbed::Need;
 use rustix::process::Signal;
 
 use super::runs::{BRIEF, Ended, Lab, double, ended, weir};
+use crate::support::command::{copy_program, write_program};
 use crate::support::processes::{children, is_there};
 use crate::support::server::send;
 use crate::support::{PATIENCE, at_some_scale, await_some, await_true};
@@ -141,12 +142,10 @@ fn others_are_refused(lab: &Lab, before: &Results) {
 fn a_run_is_of_one_build() {
     let (lab, arguments) = (Lab::new(), [&["step", "--subject", "sped"][..], &BRIEF].concat());
     let (program, other) = (lab.home().join("weir"), lab.home().join("other"));
-    for path in [&program, &other] {
-        fs::copy(super::executable(), path).expect("a copy");
-    }
-    let mut file = OpenOptions::new().append(true).open(&other).expect("a program");
-    file.write_all(b"\0").expect("room for a byte that nothing reads");
-    drop(file);
+    copy_program(super::executable(), &program);
+    // By a byte that nothing reads.
+    let longer = [fs::read(&program).expect("a program"), vec![0]].concat();
+    write_program(&other, longer);
     let run = |arguments: &[&str]| {
         let mut command = Command::new(&program);
         command.args(["lab", "run"]).args(arguments).arg("--loopback").args(lab.places());
