@@ -135,12 +135,12 @@ impl Commons {
         gives: impl FnOnce(),
     ) -> Option<Answer<File>> {
         self.locked(|held| {
-            // What is replaced is let go also where nothing new comes for long.
-            held.sweep();
             let (at, row) = held.find(key)?;
             if !row.settled || row.source != Some(source) {
                 return None;
             }
+            // What was replaced is let go also where nothing new comes for long.
+            held.sweep();
             // Its date is set where nobody sends it, and nobody does for being compared.
             gives();
             let row = Row { checked: now.at, looker: None, ..row };

@@ -60,7 +60,13 @@ pub fn group(group: &Path, name: &str) -> io::Result<u32> {
 
 /// Full names may be in any encoding, which is no reason to find nobody.
 fn table(path: &Path) -> io::Result<String> {
-    Ok(String::from_utf8_lossy(&read_file(path, TABLE_BYTES_MAX)?).into_owned())
+    let mut bytes = read_file(path, TABLE_BYTES_MAX)?;
+    if bytes.len() == TABLE_BYTES_MAX {
+        // Half of the last row would say something else.
+        let rows_end = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or_default();
+        bytes.truncate(rows_end);
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// All but the one that stands for nobody and changes nothing.

@@ -189,14 +189,12 @@ fn explore(interruptions_max: usize, uses: impl Fn() + Sync + Send + 'static) {
 #[test]
 fn each_connection_is_served_once_and_a_drain_ends() {
     // Threads at least and at most, connections, whether these need a thread each; interruptions.
-    // One more takes three of them from 2 to 40 s.
-    let more = usize::from(harness::is_full());
-    let rows = [
-        (1, 1, 2, false, 1 + more),
-        (1, 2, 1, false, 1 + more),
-        (1, 2, 2, true, more),
-        (2, 2, 2, false, 1),
-    ];
+    let rows = if harness::is_full() {
+        vec![(1, 1, 2, false, 2), (1, 2, 1, false, 2), (1, 2, 2, true, 1), (2, 2, 2, false, 1)]
+    } else {
+        // The third takes 20 s by itself, and a second interruption as much.
+        vec![(1, 1, 2, false, 1), (1, 2, 1, false, 1), (2, 2, 2, false, 1)]
+    };
     std::thread::scope(|scope| {
         for row in rows {
             scope.spawn(move || serves_each_once_and_drains(row));

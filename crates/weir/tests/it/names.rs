@@ -1,5 +1,5 @@
-//! Rules by ending and clean URLs, as clients meet them in every architecture: what is set, what is
-//! shown, and what is closed under each of its names.
+//! Rules by ending and clean URLs, as clients meet them: what is set, what is shown, and what is
+//! closed under each of its names.
 
 use std::fs;
 use std::path::Path;

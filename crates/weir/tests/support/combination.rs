@@ -96,7 +96,7 @@ impl Combination {
 
     /// What holds its connections, and what accepts them.
     pub(crate) fn mechanism(&self) -> String {
-        format!("{} {}", self.row["holder"], self.row["accept"])
+        format!("{} {} {}", self.row["holder"], self.row["accept"], self.row["kept"])
     }
 
     /// Whether it has epoll, if it asks a poller.
