@@ -139,7 +139,7 @@ impl Commons {
             if !row.settled || row.source != Some(source) {
                 return None;
             }
-            // What was replaced is let go also where nothing new comes for long.
+            // A replaced file is closed also on a site where nothing new is loaded for long.
             held.sweep();
             // Its date is set where nobody sends it, and nobody does for being compared.
             gives();

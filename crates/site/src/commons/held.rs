@@ -24,7 +24,7 @@ pub(super) struct Held<'l> {
 const PLACES_MAX: u32 = 8;
 /// Above such a part of the memory nobody goes for an answer that comes, and it is not kept.
 const LIMBO_OF: u64 = 4;
-/// Blocks that are looked at in one sweep, whether nobody sends them any more.
+/// The most blocks that one sweep checks.
 const SWEPT_MAX: u32 = 64;
 /// A process that sees an older second was held up by so much at most; or the clock was set back.
 const BEHIND_MAX_S: u64 = 10;
@@ -198,7 +198,7 @@ impl Held<'_> {
         self.blocks.retire(block).expect(WHOLE);
     }
 
-    /// Lets go what was replaced or evicted and nobody is sent any more.
+    /// Frees replaced and evicted blocks that no reply uses any more.
     pub(super) fn sweep(&mut self) {
         self.gone.extend(self.blocks.sweep(SWEPT_MAX).expect(WHOLE));
     }

@@ -94,7 +94,7 @@ impl Combination {
         !self.has("ring") && knobs.into_iter().any(|knob| knob == "load-delay-ms")
     }
 
-    /// What holds its connections, and what accepts them.
+    /// What holds its connections, what accepts them, and whether workers share their cache.
     pub(crate) fn mechanism(&self) -> String {
         format!("{} {} {}", self.row["holder"], self.row["accept"], self.row["kept"])
     }

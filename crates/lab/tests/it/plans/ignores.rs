@@ -35,7 +35,7 @@ fn an_experiment_says_which_knobs_change_nothing() {
             });
         }
     });
-    // Of attempts a plan knows nothing; `peer` and `tuning` say of whom is asked, as subjects do.
+    // A plan does not see `attempts`; `peer` and `tuning` choose whom to ask, as `subject` does.
     assert_eq!(rows.len() + 3, KNOBS.len());
 }
 

@@ -22,10 +22,11 @@ use crate::support::{PATIENCE, await_some, await_true};
 /// are too large to be kept in memory are kept open.
 const FLAGS: &[&str] = &["--processes", "2", "--answer-age-ms", "0", "--restart-wait-max-ms", "1"];
 
-/// At each place. More at a change would show no more than fewer, and take its time.
+/// Kills at each place.
 fn kills() -> usize {
     if harness::is_full() { 100 } else { 20 }
 }
+
 /// A file that was changed before that is known by its times.
 const SETTLED: Duration = Duration::from_secs(3);
 /// Of the load, each with one connection at a time.
@@ -126,7 +127,7 @@ fn judge_whole(
     fetch_both(combination, &fresh, place, target, path);
     fetch_both(combination, server, place, target, path);
     // Either may have connections that it has not closed yet, or a worker that is not there yet. A
-    // file of before is closed at a request, when nobody is sent it any more.
+    // replaced file is closed at the first request after its last reply has ended.
     let agree = await_true(PATIENCE, || {
         let agree = open(server).len() == open(&fresh).len();
         if !agree {

@@ -148,7 +148,7 @@ fn a_client_that_does_not_read_is_cut_off() {
 fn a_client_that_does_not_read_holds_up_its_worker_alone() {
     let site = site_with_a_huge_file();
     let patience = ["--rate-window-ms", "500", "--stall-timeout-ms", "1000"];
-    // That of threads waits for one client in any case.
+    // A worker that is a thread waits for one client in any case.
     let can_wait = |combination: &Combination| {
         combination.row["holder"] == "loop" && combination.takes(&["--sendfile", "blocking"])
     };
