@@ -7,14 +7,12 @@
 //! kernel, where the wait is seen (Brecht04 8).
 
 use std::collections::BTreeMap;
-use std::hash::BuildHasher;
 use std::mem;
 
 use control::admission::{ALL, Admission, Bounds, Sample, Setting};
 use control::phase::{Phase, Work};
 use control::record::Record;
 use measure::{Duration, Instant};
-use os::Listener;
 
 use crate::shared::admissions::{Admitted, Claim};
 use crate::shared::counters::Counter;
@@ -44,7 +42,6 @@ struct Side {
     looked: Instant,
     applied: Option<(Setting, Instant)>,
     lifted: u64,
-    salt: u32,
     /// Connections that were taken since the last look and that had waited until then.
     brought: u32,
     /// The last round has brought nobody: it was for something else.
@@ -175,7 +172,7 @@ impl Intake {
         let is_old = |at: Instant| !side.admission.is_frozen() && now - at >= again;
         let setting = side.admission.setting();
         if side.applied.is_none_or(|(set, at)| set != setting || is_old(at)) {
-            side.apply(worker, listener, now);
+            side.apply(worker, place, now);
         }
         admissions.decided(place, side.admission.setting(), &told);
     }
@@ -185,7 +182,6 @@ impl Side {
     /// Begins in calm, or goes on where another worker has ended.
     fn new(server: &Server, place: usize, now: Instant) -> Self {
         let Admitted { share, told, .. } = server.admissions.of(place);
-        let random = std::hash::RandomState::new();
         let bounds = bounds(server, true);
         let admission = Admission::resumed(bounds, now, share, &told);
         // What an operator has frozen was set when the socket was bound.
@@ -195,7 +191,6 @@ impl Side {
             admission,
             looked: Instant::ORIGIN,
             lifted: server.admissions.lifted(place),
-            salt: random.hash_one(place) as u32,
             brought: 0,
             is_idle: false,
             emptied: false,
@@ -211,14 +206,16 @@ impl Side {
         tell(&Record::Looks { now, bounds, sample, setting });
     }
 
-    fn apply(&mut self, worker: &Worker<'_>, listener: &Listener, now: Instant) {
+    fn apply(&mut self, worker: &Worker<'_>, place: usize, now: Instant) {
+        let Server { listeners, admissions, errors, .. } = worker.server;
+        let listener = &listeners[place];
         let setting = self.admission.setting();
         self.applied = Some((setting, now));
         let Setting { backlog, share } = setting;
         // No error is known of it; the next time it is set again.
         let _ = listener.set_backlog(backlog);
         let admitted = match u16::try_from(share) {
-            Ok(share) => listener.admit(share, self.salt),
+            Ok(share) => listener.admit(share, admissions.salt(place)),
             Err(_) => listener.admit_all(),
         };
         if let Err(e) = admitted
@@ -227,7 +224,7 @@ impl Side {
             self.filters = false;
             let text =
                 format!("cannot refuse SYNs: {e}; in a flood the backlog alone bounds waits");
-            worker.server.errors.write(Level::Warn, By::Worker(worker.number), &text);
+            errors.write(Level::Warn, By::Worker(worker.number), &text);
         }
     }
 }

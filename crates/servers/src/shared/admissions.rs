@@ -2,6 +2,7 @@
 //! that one of them decides for all, and that the supervisor reads, and takes back what nobody
 //! renews.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -40,6 +41,8 @@ enum Word {
     Capacity,
     Offered,
     WaitNs,
+    /// The salt of the SYN filter, drawn once: all workers refuse the same clients.
+    Salt,
 }
 
 /// More than there are workers with their loops; of the time so much is not told.
@@ -48,7 +51,7 @@ const LOOKER_MASK: u64 = (1 << 11) - 1;
 const LINE: isize = 8;
 const ROW: usize = 3 * LINE as usize;
 const _: () = assert!((LOOPS_MAX as u64) < LOOKER_MASK);
-const _: () = assert!((Word::WaitNs as usize) < ROW);
+const _: () = assert!((Word::Salt as usize) < ROW);
 
 /// Who looks at a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +81,12 @@ impl Admissions {
     /// # Errors
     /// The machine has no memory to share.
     pub fn new(listeners: usize) -> io::Result<Self> {
-        Ok(Self { words: SharedWords::new(listeners.max(1) * ROW)? })
+        let admissions = Self { words: SharedWords::new(listeners.max(1) * ROW)? };
+        let random = RandomState::new();
+        for place in 0..listeners {
+            admissions.word(place, Word::Salt).store(random.hash_one(place), Relaxed);
+        }
+        Ok(admissions)
     }
 
     /// So many more were accepted from the listening socket at that place.
@@ -164,6 +172,11 @@ impl Admissions {
     /// Of those who knock there, how many are admitted.
     pub(crate) fn share(&self, place: usize) -> Share {
         ALL.saturating_sub(self.word(place, Word::Refused).load(Relaxed) as Share)
+    }
+
+    /// The salt of the SYN filter of the listening socket at that place.
+    pub(crate) fn salt(&self, place: usize) -> u32 {
+        self.word(place, Word::Salt).load(Relaxed) as u32
     }
 
     /// What is told of the listening socket at that place.

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
 use serde_json::Value;
 
 use support::chosen::on_mechanisms_alone;
@@ -134,31 +134,46 @@ fn admits_all(to: SocketAddr) -> bool {
     admitted(to, 50) == 50
 }
 
-/// Of so many who connect, how many get through.
-fn admitted(to: SocketAddr, knockers: usize) -> usize {
-    let clients: Vec<OwnedFd> = (0..knockers).map(|_| knock(to)).collect();
-    let is_in = |client: &&OwnedFd| {
-        let mut fds = [PollFd::new(*client, PollFlags::OUT)];
+/// Opens `n` connections and counts those that the kernel completes.
+fn admitted(to: SocketAddr, n: usize) -> usize {
+    let clients: Vec<OwnedFd> = (0..n).map(|_| knock(to)).collect();
+    are_admitted(&clients).into_iter().filter(|is_admitted| *is_admitted).count()
+}
+
+/// Which of these connections the kernel has completed.
+fn are_admitted(clients: &[OwnedFd]) -> Vec<bool> {
+    let is_in = |client: &OwnedFd| {
+        let mut fds = [PollFd::new(client, PollFlags::OUT)];
         poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).expect("polled") == 1
     };
     // On loopback most are connected when `connect` returns. A busy kernel connects some later;
     // those that are refused stay so, because the filter judges their next packet in the same way.
     let mut before = None;
     loop {
-        let admitted = clients.iter().filter(is_in).count();
-        if before == Some(admitted) {
-            return admitted;
+        let now = clients.iter().map(is_in).collect();
+        if before.as_ref() == Some(&now) {
+            return now;
         }
-        before = Some(admitted);
+        before = Some(now);
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// A connection that may not be made yet.
+/// Begins a connection.
 fn knock(to: SocketAddr) -> OwnedFd {
+    knock_from(SocketAddr::from(([0, 0, 0, 0], 0)), to)
+}
+
+/// Begins a connection from that address and port. Dropping the connection resets it, so that the
+/// port is free at once.
+fn knock_from(from: SocketAddr, to: SocketAddr) -> OwnedFd {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let client = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None).expect("one");
     sockopt::set_socket_linger(&client, Some(Duration::ZERO)).expect("set");
+    if !from.ip().is_unspecified() {
+        sockopt::set_socket_reuseaddr(&client, true).expect("set");
+        bind(&client, &from).expect("bound");
+    }
     assert_eq!(connect(&client, &to), Err(Errno::INPROGRESS));
     client
 }
