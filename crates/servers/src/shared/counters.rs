@@ -5,8 +5,8 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicU64, AtomicUsize, fence};
 
 use os::{SharedWords, Socket};
 
@@ -75,6 +75,8 @@ counters! {
 /// because each row is written by another thread.
 const ROW: usize = (COUNTERS.len() + 1).next_multiple_of(LINE);
 const READY: usize = COUNTERS.len();
+/// Stands there instead of a process while the process begins and is not ready.
+const BEGINS: u64 = u64::MAX;
 /// Words of a cache line.
 const LINE: usize = 8;
 
@@ -186,6 +188,19 @@ impl Counters {
         }
     }
 
+    /// Records that the process of a worker is about to begin. If [`Self::is_gone`] has missed this
+    /// record, the process reads what was written before that call.
+    pub(crate) fn begins(&self, worker: usize) {
+        self.rows_of(worker).for_each(|row| row[READY].store(BEGINS, Relaxed));
+        fence(SeqCst);
+    }
+
+    /// Whether a worker has no process: it has ended, or has not begun.
+    pub(crate) fn is_gone(&self, worker: usize) -> bool {
+        fence(SeqCst);
+        self.row(self.row_of(worker, 0))[READY].load(Relaxed) == 0
+    }
+
     /// This process is a worker that is ready to serve.
     pub fn started(&self, worker: usize) {
         self.own.worker.store(worker, Relaxed);
@@ -209,7 +224,7 @@ impl Counters {
     /// There is no such row.
     #[must_use]
     pub fn serves(&self, row: usize) -> bool {
-        self.row(row)[READY].load(Relaxed) != 0
+        !matches!(self.row(row)[READY].load(Relaxed), 0 | BEGINS)
     }
 
     /// The process of a worker that serves.
@@ -219,7 +234,7 @@ impl Counters {
     #[must_use]
     pub fn process(&self, worker: usize) -> Option<u64> {
         let process = self.row(self.row_of(worker, 0))[READY].load(Relaxed);
-        Some(process).filter(|process| *process > 0)
+        Some(process).filter(|process| !matches!(*process, 0 | BEGINS))
     }
 
     /// Adds all rows to what others have counted.
@@ -384,5 +399,26 @@ mod tests {
         assert_eq!(all(), counted, "in the same second");
         counters.count_switches(8);
         assert!((counted..=sum()).contains(&all()));
+    }
+    #[test]
+    fn worker_is_gone_until_it_begins_and_after_it_ended() {
+        let counters = Counters::new(2).unwrap();
+        let check = |expected: (bool, bool), when| {
+            let found = (counters.is_gone(1), counters.is_ready(1));
+            assert_eq!(found, expected, "gone, ready {when}");
+            assert_eq!(counters.serves(1), expected.1, "{when}");
+        };
+        check((true, false), "before");
+        for _ in 0..2 {
+            counters.begins(1);
+            check((false, false), "while it begins");
+            counters.started(1);
+            check((false, true), "while it serves");
+            counters.ended(1);
+            check((true, false), "after its end");
+        }
+        counters.begins(1);
+        counters.ended(1);
+        check((true, false), "after the machine refused it");
     }
 }

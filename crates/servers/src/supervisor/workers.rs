@@ -207,9 +207,10 @@ impl Workers {
             self.all[n].state = State::Ended;
             return Ok(0);
         }
-        let lost = self.forget(server, n);
-        // One that is kept may have heard its order before its keeper has.
+        // One that is kept may have heard its order before its keeper has. The order may be taken
+        // back as soon as the worker is forgotten.
         let is_told = matches!(self.kind, Kind::Kept(_)) && server.orders.of(n).is_draining();
+        let lost = self.forget(server, n);
         let (is_own, leaves) = (self.has_own(server, n), is_told || self.all[n].leaves());
         if !serves {
             self.all[n].state = State::Ended;
@@ -308,8 +309,6 @@ impl Workers {
                     let until = Some(now + server.settings.drain_timeout);
                     process.state = State::Leaves { pid, until };
                 }
-                // Told so before it had begun, and then no more.
-                (&State::Leaves { pid, until: Some(_) }, false) => process.state = State::Runs(pid),
                 (State::Waits { .. }, true) => process.state = State::Ended,
                 (State::Ended, false) => {
                     process.back_off = BackOff::default();
@@ -396,21 +395,27 @@ impl Workers {
             }
             if let Err(refused) = self.begin(server, n, voice) {
                 self.refused(server, n, &refused, voice);
-            } else if let State::Runs(pid) = self.all[n].state
-                && server.orders.of(n).is_draining()
-            {
-                let until = Some(now + server.settings.drain_timeout);
-                self.all[n].state = State::Leaves { pid, until };
             }
         }
     }
 
+    /// Starts the process, unless it is ordered to leave. An order that is taken back was given to
+    /// no process (see [`order_number`]).
     fn begin(&mut self, server: &Server, n: usize, voice: &mut Voice<'_>) -> io::Result<()> {
+        server.counters.begins(n);
+        if server.orders.of(n).is_draining() {
+            server.counters.ended(n);
+            self.all[n].state = State::Ended;
+            return Ok(());
+        }
         let pid = match &mut self.kind {
             Kind::Workers => forked(server, n),
             Kind::Keeper(start) => start(server, voice),
             Kind::Kept(nursery) => nursery.start(server, n),
-        }?;
+        };
+        let pid = pid.inspect_err(|_| {
+            server.counters.ended(n);
+        })?;
         let started = os::clock::monotonic();
         let process = &mut self.all[n];
         (process.state, process.started, process.is_refused) = (State::Runs(pid), started, false);
@@ -448,7 +453,8 @@ impl Workers {
 }
 
 /// Tells workers that a keeper has how many of them are to serve: the last ones leave, and one that
-/// has left may come back.
+/// has ended may come back. A worker that has heard its order would stop listening where others
+/// accept, if the order were taken back before its end.
 fn order_number(server: &Server, voice: &mut Voice<'_>) {
     let Server { counters, dials, orders, .. } = server;
     for n in 0..counters.workers() {
@@ -457,7 +463,7 @@ fn order_number(server: &Server, voice: &mut Voice<'_>) {
         if !is_wanted && !leaves {
             orders.of(n).retire();
             voice.tell(&format!("worker {n} leaves"));
-        } else if is_wanted && leaves && !counters.is_ready(n) {
+        } else if is_wanted && leaves && counters.is_gone(n) {
             orders.take_back(n, std::iter::empty());
             voice.tell(&format!("worker {n} is to serve"));
         }
