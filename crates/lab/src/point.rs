@@ -142,7 +142,7 @@ const OF_CLIENT: [&str; 6] =
 
 /// What these gates find in a flood is a figure, and no fault: who is asked for more than he can do
 /// leaves some, or all, without an answer in time.
-const OF_CALM: [&str; 3] = ["answered", "timeouts", "client-timeouts"];
+const OF_CALM: [&str; 4] = ["answered", "losses", "timeouts", "client-timeouts"];
 
 /// The gate that fails whoever answers wrongly. Late clients do not make wrong replies; timeouts
 /// they do, so that those are a server's only where nothing else was disturbed.

@@ -42,7 +42,7 @@ const UNEVEN_MAX: f64 = 0.02;
 /// less than a hundredth. Every row of neighbours among the 36 sizes of SPECweb99 is judged, 666 of
 /// them: one of a hundred fair servers may be wronged, at most.
 const CHANCES: f64 = 1e5;
-/// The share of timeouts, at most, of all requests (Pariag07 3.4).
+/// The share of timeouts, at most, of all requests (Pariag07 3.4), and of losses.
 const TIMEOUTS_MAX: f64 = 0.10;
 /// The same of one client's requests for one size (Pariag07 3.4).
 const CLIENT_TIMEOUTS_MAX: f64 = 0.05;
@@ -83,7 +83,7 @@ pub enum Verdict {
 type Gate = fn(&Results, &Limits) -> (Verdict, String);
 
 /// In the order in which they are told: what the generator did, then what the server did.
-const GATES: [(&str, Gate); 11] = [
+const GATES: [(&str, Gate); 12] = [
     ("measured", measured),
     ("schedule-lag", schedule_lag),
     ("late-starts", late_starts),
@@ -92,6 +92,7 @@ const GATES: [(&str, Gate); 11] = [
     ("not-started", not_started),
     (ANSWERED, answered),
     ("correct", correct),
+    ("losses", losses),
     ("even-timeouts", even_timeouts),
     ("timeouts", timeouts),
     ("client-timeouts", client_timeouts),
@@ -337,6 +338,23 @@ fn correct(results: &Results, _: &Limits) -> (Verdict, String) {
             (Verdict::Told, format!("{words}; what they should contain nobody knows"))
         }
     }
+}
+
+fn losses(results: &Results, _: &Limits) -> (Verdict, String) {
+    let counts = &results.requests.counts;
+    let lost = Share { count: counts.losses(), of: counts.total() };
+    match (lost.count, replies(counts)) {
+        (0, _) => return (Verdict::Holds, String::from("no connection was refused or dropped")),
+        (_, 0) => return (Verdict::Told, String::from("there was no reply at all")),
+        _ => {}
+    }
+    at_most(
+        "the share of requests whose connection was refused or dropped is",
+        lost.ratio(),
+        TIMEOUTS_MAX,
+        "the server, or what is before it, drops connections, and what it answers says nothing of \
+         the others; look into its log, or lower the load",
+    )
 }
 
 fn even_timeouts(results: &Results, _: &Limits) -> (Verdict, String) {

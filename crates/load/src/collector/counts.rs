@@ -136,6 +136,16 @@ impl Counts {
         ends.into_iter().fold(0, |sum, end| sum.saturating_add(self.of(end)))
     }
 
+    /// Those without a whole reply because their connection was refused, reset or ended, or because
+    /// the network led nowhere: all that failed neither by the client's patience nor for want of
+    /// something of the client's own.
+    #[must_use]
+    pub fn losses(&self) -> u64 {
+        let of_network = [Outcome::Unreachable, Outcome::Other].map(|outcome| self.of(outcome));
+        let first = place(Outcome::TimedOut);
+        sum(&self.of[first..=place(Outcome::Ended(Step::Reply))]).saturating_add(sum(&of_network))
+    }
+
     /// Replies with another status than was expected, by status.
     pub fn statuses(&self) -> impl Iterator<Item = (u16, u64)> {
         self.statuses.iter().map(|(&status, &count)| (status, count))

@@ -95,7 +95,7 @@ fn calm() -> Results {
 fn flood() -> Results {
     run(&plan(3), 50, 5 * SECOND, |number| match number % 5 {
         0 => (2 * SECOND, Outcome::Impatient(Step::FirstByte)),
-        1 => (Duration::from_micros(200), Outcome::Refused),
+        1 => (Duration::from_micros(200), Outcome::Impatient(Step::Connect)),
         2 if number > 30 => (Duration::from_micros(900), Outcome::Status(503)),
         _ => (Duration::from_millis(150 + number * 10), Outcome::Good),
     })

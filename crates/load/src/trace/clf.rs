@@ -9,9 +9,14 @@
 //! requests without a protocol, with spaces and with quotes in them, `-` for bytes, users with
 //! spaces. So a line is searched for what must be there: a date in brackets, a quote, and the first
 //! quote after that which is followed by a status.
+//!
+//! Servers of several sites log the site as well, before the client (Apache's `vhost_combined`) or
+//! behind it. So the client is the first address before the date. Where there is none, it is the
+//! first word, or the second one behind a site with its port.
 
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io::BufRead;
+use std::net::IpAddr;
 
 use super::choices::Choices;
 use super::collect::{Collector, Entry};
@@ -69,18 +74,42 @@ pub(crate) fn read(from: &mut dyn BufRead, choices: &Choices) -> Result<Collecto
 /// Finds what is of use in a line without its end; `None`: something of it is missing.
 #[must_use]
 pub fn parse(line: &[u8]) -> Option<Line<'_>> {
-    let host = line.split(|&byte| byte == b' ').next().filter(|host| !host.is_empty())?;
-    let (at_s, rest) = dated(line.get(host.len()..)?)?;
+    let (before, at_s, rest) = dated(line)?;
+    let host = client(before)?;
     let quote = rest.iter().position(|&byte| byte == b'"')?;
     let (request, status, bytes) = answered(&rest[quote + 1..])?;
     let (method, target) = split(request)?;
     Some(Line { host, at_s, method, target, status, bytes })
 }
 
-/// The first date in brackets, and what follows it.
-fn dated(line: &[u8]) -> Option<(i64, &[u8])> {
+/// What stands before the first date in brackets, the date, and what follows it.
+fn dated(line: &[u8]) -> Option<(&[u8], i64, &[u8])> {
     let mut brackets = line.iter().enumerate().filter(|(_, byte)| **byte == b'[');
-    brackets.find_map(|(at, _)| date(&line[at + 1..]))
+    brackets.find_map(|(at, _)| {
+        let (at_s, rest) = date(&line[at + 1..])?;
+        Some((&line[..at], at_s, rest))
+    })
+}
+
+/// The word that names the client.
+fn client(before: &[u8]) -> Option<&[u8]> {
+    let words = || before.split(|&byte| byte == b' ');
+    let first = words().next().filter(|word| !word.is_empty())?;
+    if let Some(address) = words().find(|word| is_address(word)) {
+        return Some(address);
+    }
+    let second = words().nth(1).filter(|word| !matches!(*word, b"" | b"-"));
+    Some(second.filter(|_| has_port(first)).unwrap_or(first))
+}
+
+fn is_address(word: &[u8]) -> bool {
+    str::from_utf8(word).is_ok_and(|word| word.parse::<IpAddr>().is_ok())
+}
+
+/// `www.example.org:80`
+fn has_port(word: &[u8]) -> bool {
+    let colon = word.iter().rposition(|&byte| byte == b':');
+    colon.is_some_and(|at| word[at + 1..].iter().all(u8::is_ascii_digit) && at + 1 < word.len())
 }
 
 /// `10/Oct/2000:13:55:36 -0700]`; without a zone it is taken for UTC.
@@ -204,6 +233,28 @@ mod tests {
                 ("h", 951_868_800, "GET", r#"/a "b" c"#, 200, Some(5)),
             ),
             (r#"h [1/jan/1970:0:0:5] "/a" 200"#, ("h", 5, "GET", "/a", 200, None)),
+            // The site before the client, or behind it; a time before it.
+            (
+                r#"a.org:80 1.2.3.4 - - [1/jan/1970:0:0:5 +0000] "/a" 200"#,
+                ("1.2.3.4", 5, "GET", "/a", 200, None),
+            ),
+            (
+                r#"a.org:443 client.net - - [1/jan/1970:0:0:5 +0000] "/a" 200"#,
+                ("client.net", 5, "GET", "/a", 200, None),
+            ),
+            (
+                r#"a.org 2001:db8::1 - - [1/jan/1970:0:0:5] "/a" 200"#,
+                ("2001:db8::1", 5, "GET", "/a", 200, None),
+            ),
+            (
+                r#"1.2.3.4 a.org a.org - [1/jan/1970:0:0:5] "/a" 200"#,
+                ("1.2.3.4", 5, "GET", "/a", 200, None),
+            ),
+            (
+                r#"336 1.2.3.4 - - [1/jan/1970:0:0:5] "/a" 200"#,
+                ("1.2.3.4", 5, "GET", "/a", 200, None),
+            ),
+            (r#"h:80 - - [1/jan/1970:0:0:5] "/a" 200"#, ("h:80", 5, "GET", "/a", 200, None)),
             (
                 r#"h - - [01/Jan/1970:00:00:00 +0000] "GET /a" 20 5" 200 99999999999999999999"#,
                 ("h", 0, "GET", r#"/a" 20 5"#, 200, None),

@@ -1,5 +1,7 @@
 //! What all formats have together: an entry becomes a request of a session.
 
+use std::collections::HashSet;
+
 use super::choices::Choices;
 use super::fault::Fault;
 use super::made::made;
@@ -29,6 +31,7 @@ pub(crate) struct Collector {
     names: Names,
     order: Order,
     visits: Visits,
+    clients: HashSet<u64>,
     /// The target in hand.
     target: String,
 }
@@ -40,6 +43,7 @@ impl Collector {
             names: Names::default(),
             order: Order::new(resolution),
             visits: Visits::new(choices.gap),
+            clients: HashSet::new(),
             target: String::new(),
         }
     }
@@ -58,6 +62,7 @@ impl Collector {
             self.names.learn(file, bytes);
         }
         self.tally.kept += 1;
+        self.clients.insert(entry.client);
         let Entry { at_us, client, .. } = *entry;
         self.order.put(Seen { at_us, client, file, way }, &mut |seen| self.visits.take(seen))
     }
@@ -68,7 +73,8 @@ impl Collector {
             return Err(Fault::Empty { unreadable, left_out });
         }
         self.order.finish(&mut |seen| self.visits.take(seen))?;
-        let mut tally = Tally { late: self.order.late, ..self.tally };
+        let mut tally =
+            Tally { late: self.order.late, clients: self.clients.len() as u64, ..self.tally };
         let (mut files, mut sessions) = (self.names.into_files(), self.visits.finish());
         if choices.is_made {
             let (made, of) = made(&files);

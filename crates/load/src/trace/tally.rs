@@ -7,6 +7,8 @@ use crate::units;
 pub struct Tally {
     /// Requests that are replayed.
     pub kept: u64,
+    /// Clients that made them, as far as the log tells them apart.
+    pub clients: u64,
     /// Requests that are not: other methods than GET and HEAD, and answers that say nothing of a
     /// file (all but 2xx and 304).
     pub left_out: u64,
@@ -21,7 +23,9 @@ pub struct Tally {
 impl fmt::Display for Tally {
     /// One line; what there is none of is not told.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} requests of the log", units::count(self.kept))?;
+        let are = if self.clients == 1 { "client" } else { "clients" };
+        let (kept, clients) = (units::count(self.kept), units::count(self.clients));
+        write!(f, "{kept} requests of the log by {clients} {are}")?;
         let rows = [
             (self.late, "of them too late to be put in order"),
             (self.left_out, "more left out: no GET or HEAD of a file that was there"),

@@ -253,7 +253,7 @@ mod tests {
             crate::trace::read(Format::Ucb, bytes.as_slice(), &Choices::default()).unwrap();
         assert_eq!(
             replay.tally(),
-            Tally { kept: 3, left_out: 1, unreadable: 3, ..Tally::default() }
+            Tally { kept: 3, clients: 1, left_out: 1, unreadable: 3, ..Tally::default() }
         );
         let files = replay.files().iter().map(|(_, file)| (file.target.as_ref(), file.bytes));
         let expected = [

@@ -184,7 +184,7 @@ mod tests {
             crate::trace::read(Format::Wc98, bytes.as_slice(), &Choices::default()).unwrap();
         assert_eq!(
             replay.tally(),
-            Tally { kept: 4, left_out: 2, unreadable: 1, ..Tally::default() }
+            Tally { kept: 4, clients: 2, left_out: 2, unreadable: 1, ..Tally::default() }
         );
         let files = replay.files().iter().map(|(_, file)| (file.target.as_ref(), file.bytes));
         let expected = [("/wc98/1", Some(500)), ("/wc98/2", Some(500)), ("/wc98/3", None)];
