@@ -153,6 +153,14 @@ pub const KEYS: &[Key] = &[
     key("host.rule", "fields", "{ NAME = VALUE, ... }", "", "the same for several"),
     key(
         "host.rule",
+        "types",
+        "{ ENDING = TYPE, ... }",
+        "",
+        "the media type of files by the ending of their names, `{ m4s = \"video/iso.segment\" }`; \
+         `\"*\"` stands for every name. A longer ending wins; of several rules the last that fits",
+    ),
+    key(
+        "host.rule",
         "cors",
         "[ORIGIN, ...]",
         "",

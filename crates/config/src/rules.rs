@@ -91,6 +91,7 @@ fn effects<'s>(
         "error-page" => error_page(item, faults),
         "field" => field(item, faults),
         "fields" => return fields(item, faults),
+        "types" => types(item, faults),
         "cors" => {
             let origins = item.strings(faults).into_iter().map(|(_, origin)| origin.into());
             Some(Effect::Cors { origins: origins.collect() })
@@ -180,6 +181,16 @@ fn networks(item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<Vec<Network>> {
     }
     // With some of them it would say something else.
     (faults.len() == before).then_some(networks)
+}
+
+fn types(item: &Item<'_>, faults: &mut Vec<Fault>) -> Option<Effect> {
+    let before = faults.len();
+    let section = item.section("host.rule.types", faults)?;
+    let mut types = Vec::new();
+    for item in section.items() {
+        types.extend(item.string(faults).map(|kind| (item.name.into(), kind.into())));
+    }
+    (faults.len() == before).then_some(Effect::Types(types))
 }
 
 fn fields<'s>(item: &Item<'s>, faults: &mut Vec<Fault>) -> Vec<(Item<'s>, Effect)> {

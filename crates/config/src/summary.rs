@@ -53,6 +53,10 @@ pub fn rule(rule: &Rule) -> String {
         Effect::Fallback(file) => format!("fallback {file}"),
         Effect::ErrorPage { status, file } => format!("error-page {} {file}", status.0),
         Effect::Field { name, value } => format!("field {name}: {value}"),
+        Effect::Types(types) => {
+            let types = types.iter().map(|(ending, kind)| format!("{ending} {kind}"));
+            format!("types {}", types.collect::<Vec<_>>().join(", "))
+        }
         Effect::Cors { origins } => format!("cors {}", origins.join(", ")),
         Effect::Auth { realm, users } => format!("auth {realm:?}, {} users", users.len()),
         Effect::Allow(networks) => format!("allow {}", listed(networks)),

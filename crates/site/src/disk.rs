@@ -1,6 +1,7 @@
 //! What a path leads to on the disk. Everything here may block but [`Disk::told`]; nothing here
 //! touches the cache.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 
@@ -11,7 +12,7 @@ use os::{Directory, File, Kind, Opened, Stat};
 
 use crate::homes::Homes;
 use crate::listing::{self, Format};
-use crate::mime::{self, Media};
+use crate::mime;
 use crate::names::{self, CODINGS};
 use crate::path;
 use crate::refused::{Hint, Refused, is_absent, is_passing, status_of};
@@ -49,7 +50,8 @@ pub(crate) struct Unread {
     pub(crate) stat: Stat,
     coding: Option<Coding>,
     varies: bool,
-    media_type: &'static str,
+    candidate: u8,
+    media_type: Cow<'static, str>,
     lines: Shared<[u8]>,
 }
 
@@ -57,9 +59,9 @@ pub(crate) struct Unread {
 /// representation holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// A file of the site, or its sibling with that coding. Its type tells a page from a file that
-    /// has come under the name of its clean URL.
-    File { stat: Stat, coding: Option<Coding>, varies: bool, media_type: &'static str },
+    /// A file of the site, or its sibling with that coding. A path stands for several names (an
+    /// index file, a clean URL), and `candidate` tells by which of them the file was found.
+    File { stat: Stat, coding: Option<Coding>, varies: bool, candidate: u8 },
     /// A directory that was named without its slash.
     Directory,
     /// What is in a directory.
@@ -68,9 +70,10 @@ pub(crate) enum Source {
 
 /// Where a lookup leads, before anything is opened.
 struct Target {
-    /// Relative to the root; without the ending that the coding adds.
+    /// Relative to the root; without the ending of a sibling.
     name: Vec<u8>,
-    media: Media,
+    /// The coding of the sibling that takes the file's place.
+    sibling: Option<Coding>,
     source: Source,
 }
 
@@ -135,8 +138,17 @@ impl Disk {
                     let page = listing::page(&root, &target.name, &shown(), format);
                     Reached::End(listed(page.map_err(refused)?, format, lines))
                 }
-                Source::File { coding, varies, .. } => {
-                    match (open(&root, &target, coding, varies, lines), coding) {
+                Source::File { coding, varies, candidate, .. } => {
+                    let unread = open(&root, &target).map(|(file, stat)| Unread {
+                        file: Shared::new(file),
+                        stat,
+                        coding,
+                        varies,
+                        candidate,
+                        media_type: place.types.of(&target.name).text,
+                        lines: Shared::clone(lines),
+                    });
+                    match (unread, target.sibling) {
                         (Ok(unread), _) if unread.stat.size <= self.small_bytes_max => {
                             Reached::Unread(unread)
                         }
@@ -224,8 +236,7 @@ impl Disk {
         if path.ends_with(b"/") {
             return match (self.resolve_index(stat, &name, place, codings), place.listing) {
                 (Err(error), Some(format)) if is_absent(&error) => {
-                    let media = mime::of(&name);
-                    Ok(Target { name, media, source: Source::Listing(format) })
+                    Ok(Target { name, sibling: None, source: Source::Listing(format) })
                 }
                 (resolved, _) => resolved,
             };
@@ -237,11 +248,8 @@ impl Disk {
         }
         let original = original?;
         match original.kind {
-            Kind::File => choose(stat, name, original, place, codings),
-            Kind::Directory => {
-                let media = mime::of(&name);
-                Ok(Target { name, media, source: Source::Directory })
-            }
+            Kind::File => choose(stat, (name, 0), original, place, codings),
+            Kind::Directory => Ok(Target { name, sibling: None, source: Source::Directory }),
             Kind::Other => Err(ErrorKind::NotFound.into()),
         }
     }
@@ -256,11 +264,11 @@ impl Disk {
         place: &Place,
         codings: Codings,
     ) -> io::Result<Target> {
-        for index in &self.index_files {
+        for (candidate, index) in self.index_files.iter().enumerate() {
             let name = [directory, index.as_bytes()].concat();
             match stat(&name) {
                 Ok(original) if original.kind == Kind::File => {
-                    return choose(stat, name, original, place, codings);
+                    return choose(stat, (name, candidate as u8), original, place, codings);
                 }
                 Ok(_) => {}
                 Err(error) if is_absent(&error) => {}
@@ -301,7 +309,7 @@ impl Unread {
     }
 
     fn loading(self, content: Content<File>) -> Loading {
-        let Self { stat, coding, varies, media_type, lines, .. } = self;
+        let Self { stat, coding, varies, candidate, media_type, lines, .. } = self;
         let etag = etag(&stat, coding);
         let representation = Shared::new(Representation {
             status: Status::OK,
@@ -316,7 +324,7 @@ impl Unread {
             }),
             content,
         });
-        Loading { representation, source: Source::File { stat, coding, varies, media_type } }
+        Loading { representation, source: Source::File { stat, coding, varies, candidate } }
     }
 }
 
@@ -352,7 +360,9 @@ fn resolve_page(
     }
     let name = [name, names::PAGE].concat();
     match stat(&name) {
-        Ok(page) if page.kind == Kind::File => choose(stat, name, page, place, codings).map(Some),
+        Ok(page) if page.kind == Kind::File => {
+            choose(stat, (name, 1), page, place, codings).map(Some)
+        }
         Err(error) if !is_absent(&error) => Err(error),
         _ => Ok(None),
     }
@@ -363,14 +373,15 @@ fn resolve_page(
 /// is, not on who asks: a cache between us must hear it also with the plain bytes.
 fn choose(
     stat: impl Fn(&[u8]) -> io::Result<Stat>,
-    name: Vec<u8>,
+    (name, candidate): (Vec<u8>, u8),
     original: Stat,
     place: &Place,
     codings: Codings,
 ) -> io::Result<Target> {
-    let media = mime::of(&name);
+    let own_coding = mime::coding_of(&name);
+    let compresses = own_coding.is_none() && place.types.of(&name).compresses;
     let mut present = [None; CODINGS.len()];
-    for coding in CODINGS.into_iter().filter(|_| media.compresses && place.siblings) {
+    for coding in CODINGS.into_iter().filter(|_| compresses && place.siblings) {
         let suits =
             |sibling: &Stat| sibling.kind == Kind::File && sibling.mtime_ns >= original.mtime_ns;
         present[coding as usize] = match stat(&[&name, coding.suffix().as_bytes()].concat()) {
@@ -380,27 +391,21 @@ fn choose(
     }
     let varies = present.iter().any(Option::is_some);
     let best = codings.iter().find_map(|coding| Some((present[coding as usize]?, coding)));
-    let (stat, coding) = match best {
+    let (stat, sibling) = match best {
         Some((stat, coding)) => (stat, Some(coding)),
         None => (original, None),
     };
-    let source = Source::File { stat, coding, varies, media_type: media.text };
-    Ok(Target { name, media, source })
+    let coding = sibling.or(own_coding);
+    let source = Source::File { stat, coding, varies, candidate };
+    Ok(Target { name, sibling, source })
 }
 
-fn open(
-    root: &Directory,
-    target: &Target,
-    coding: Option<Coding>,
-    varies: bool,
-    lines: &Shared<[u8]>,
-) -> io::Result<Unread> {
-    let ending = coding.map_or("", Coding::suffix).as_bytes();
-    let Opened::File(file, stat) = root.open_beneath(&[&target.name, ending].concat())? else {
-        return Err(ErrorKind::NotFound.into());
-    };
-    let (media_type, lines) = (target.media.text, Shared::clone(lines));
-    Ok(Unread { file: Shared::new(file), stat, coding, varies, media_type, lines })
+fn open(root: &Directory, target: &Target) -> io::Result<(File, Stat)> {
+    let ending = target.sibling.map_or("", Coding::suffix).as_bytes();
+    match root.open_beneath(&[&target.name, ending].concat())? {
+        Opened::File(file, stat) => Ok((file, stat)),
+        _ => Err(ErrorKind::NotFound.into()),
+    }
 }
 
 /// Leads to the same path with a slash behind it (RFC 9110 section 15.4.2).
@@ -473,8 +478,8 @@ mod tests {
             let (file, stat) = opened();
             let stat = Stat { size: size.unwrap_or(stat.size), ..stat };
             let file = Shared::new(file);
-            let (media_type, lines) = ("text/plain", Shared::default());
-            Unread { file, stat, coding: None, varies: false, media_type, lines }
+            let (media_type, lines) = ("text/plain".into(), Shared::default());
+            Unread { file, stat, coding: None, varies: false, candidate: 0, media_type, lines }
         };
         for (size, length) in [(3, 5), (9, 9)] {
             let loading = disk.read(unread(Some(size))).unwrap();

@@ -86,6 +86,10 @@ pub fn rule(rule: &Rule) -> Result<(), String> {
             status.0
         )),
         Effect::Field { name, value } => field(name, value),
+        Effect::Types(types) if types.is_empty() => {
+            Err("names no ending; name some, or `*` for all files".into())
+        }
+        Effect::Types(types) => types.iter().try_for_each(|(ending, kind)| types_of(ending, kind)),
         Effect::Cors { origins } if origins.is_empty() => {
             Err("no origin is named; name some, or `*` for all".into())
         }
@@ -222,15 +226,44 @@ fn target(to: &str, status: Status) -> Result<(), String> {
     Err(format!("{to} is no place; write a path that begins with a slash, or a whole URI"))
 }
 
+/// RFC 9110 section 5.6.2.
+fn is_token(text: &str) -> bool {
+    let is_in_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_in_token)
+}
+
+/// An ending of names, and the media type of the files that have it (RFC 9110 section 8.3.1).
+fn types_of(ending: &str, kind: &str) -> Result<(), String> {
+    if ending != "*"
+        && (ending.is_empty() || ending.starts_with('.') || ending.contains(['/', '*']))
+    {
+        return Err(format!("{ending:?} is no ending; write it without its dot, or `*` for all"));
+    }
+    let mut parts = kind.split(';').map(str::trim);
+    let is_type =
+        |part: &str| part.split_once('/').is_some_and(|(a, b)| is_token(a) && is_token(b));
+    let is_visible = |value: &str| value.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    let is_parameter = |part: &str| {
+        part.split_once('=')
+            .is_some_and(|(name, value)| is_token(name) && !value.is_empty() && is_visible(value))
+    };
+    if parts.next().is_some_and(is_type) && parts.all(is_parameter) {
+        return Ok(());
+    }
+    Err(format!("{kind:?} is no media type; write one such as \"application/json\""))
+}
+
 /// RFC 9110 section 5: a token, and a value of visible characters, spaces and tabs.
 fn field(name: &str, value: &str) -> Result<(), String> {
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if name.is_empty() || !name.bytes().all(is_token) {
+    if !is_token(name) {
         return Err(format!("{name:?} is no name of a field"));
     }
     let lower = name.to_ascii_lowercase();
     if lower == "access-control-allow-origin" {
         return Err("the server sends it where a rule has `cors`; write such a rule".into());
+    }
+    if lower == "content-type" {
+        return Err("the server sends it by the ending of a name; write `types`".into());
     }
     if OWN_FIELDS.contains(&&*lower) {
         return Err(format!("the server itself sends {name}; leave the field out"));

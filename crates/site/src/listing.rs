@@ -5,6 +5,8 @@ mod json;
 mod order;
 mod text;
 
+use std::borrow::Cow;
+
 use h1::Head;
 use h1::negotiation::prefers;
 use os::{Directory, Kind, Stat};
@@ -32,7 +34,8 @@ pub(crate) enum Format {
 }
 
 pub(super) struct Entry {
-    name: String,
+    /// Not always UTF-8.
+    name: Vec<u8>,
     stat: Stat,
 }
 
@@ -81,8 +84,9 @@ impl Format {
     }
 }
 
-/// Shows what is in `name` beneath `root`, sorted, under the path `shown`. Names are left out that
-/// begin with a dot, that nobody can ask for, or that lead out of the root.
+/// Shows what is in `name` beneath `root`, sorted, under the path `shown`. Names that begin with a
+/// dot are hidden. What cannot be served is left out: what is neither file nor directory, links that
+/// lead nowhere or out of the root, and what cannot be read.
 ///
 /// # Errors
 /// As [`Directory::entries_beneath`].
@@ -93,16 +97,23 @@ pub(crate) fn page(
     format: Format,
 ) -> std::io::Result<Vec<u8>> {
     let (entries, is_all) = root.entries_beneath(name, ENTRIES_MAX)?;
-    let mut entries: Vec<_> = entries.into_iter().filter_map(Entry::published).collect();
+    let read = entries.into_iter().filter(|entry| !entry.name.starts_with(b"."));
+    let (mut entries, mut left_out) = (Vec::new(), 0);
+    for entry in read {
+        match entry.stat {
+            Ok(stat) if stat.kind != Kind::Other => entries.push(Entry { name: entry.name, stat }),
+            _ => left_out += 1,
+        }
+    }
     let shown = String::from_utf8_lossy(shown);
     let page = match format {
         Format::Html(order) => {
             order.sort(&mut entries);
-            html::page(&entries, &shown, order, is_all)
+            html::page(&entries, &shown, order, (is_all, left_out))
         }
         Format::Json => {
             entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-            json::page(&entries, &shown, is_all)
+            json::page(&entries, &shown, is_all && left_out == 0)
         }
     };
     Ok(page.into_bytes())
@@ -131,11 +142,9 @@ fn add_rows(
 }
 
 impl Entry {
-    fn published(entry: os::Entry) -> Option<Self> {
-        let stat = entry.stat.ok().filter(|stat| stat.kind != Kind::Other)?;
-        let name = String::from_utf8(entry.name).ok()?;
-        let odd = name.starts_with('.') || name.contains(|c: char| c.is_control() || c == '\\');
-        (!odd).then_some(Self { name, stat })
+    /// For readers: U+FFFD stands for what is not UTF-8.
+    fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.name)
     }
 
     fn is_directory(&self) -> bool {

@@ -1,17 +1,77 @@
-//! Media types by the ending of a file's name (IANA's registry of media types).
+//! Media types by the ending of a file's name: those that the operator sets, then a table (IANA's
+//! registry of media types).
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use h1::Coding;
 
 /// What is known of a kind of file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Media {
     /// For `Content-Type`.
-    pub(crate) text: &'static str,
+    pub(crate) text: Cow<'static, str>,
     /// Whether it is worth compressing, so that precompressed siblings are looked for.
     pub(crate) compresses: bool,
 }
 
-/// The kind of the file with this name, or with this path. A name without a known ending is bytes
-/// that nobody should guess at.
-pub(crate) fn of(name: &[u8]) -> Media {
+/// Media types that the operator sets for the files of one place.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Types(Arc<[(Vec<u8>, Media)]>);
+
+impl Types {
+    /// `written` holds the types of each rule, in the order of the rules: for an ending without its
+    /// dot, or `*` for every name, a media type.
+    pub(crate) fn new<'r>(written: impl Iterator<Item = &'r [(String, String)]>) -> Self {
+        let mut types = Vec::new();
+        for rule in written {
+            let begin = types.len();
+            types.extend(rule.iter().map(|(ending, text)| match &**ending {
+                "*" => (Vec::new(), Media::written(text)),
+                _ => ([b".", ending.as_bytes()].concat(), Media::written(text)),
+            }));
+            // The last one that fits a name holds.
+            types[begin..].sort_by_key(|(ending, _)| ending.len());
+        }
+        Self(types.into())
+    }
+
+    /// The kind of the file with this name, or with this path.
+    pub(crate) fn of(&self, name: &[u8]) -> Media {
+        let fits = |ending: &[u8]| {
+            let at = name.len().checked_sub(ending.len());
+            at.is_some_and(|at| name[at..].eq_ignore_ascii_case(ending))
+        };
+        let set = self.0.iter().rev().find(|(ending, _)| fits(ending));
+        set.map_or_else(|| in_table(name), |(_, media)| media.clone())
+    }
+}
+
+impl Media {
+    /// Of a type that the operator writes. Text is worth compressing (RFC 6839 names the suffixes).
+    fn written(text: &str) -> Self {
+        let essence = |text: &str| text.split(';').next().unwrap_or_default().trim().to_lowercase();
+        let kind = essence(text);
+        let known = TABLE.iter().find(|(_, text, _)| essence(text) == kind);
+        let is_text = |kind: &str| {
+            kind.starts_with("text/") || kind.ends_with("+json") || kind.ends_with("+xml")
+        };
+        let compresses = known.map_or_else(|| is_text(&kind), |(.., compresses)| *compresses);
+        Self { text: Cow::Owned(text.into()), compresses }
+    }
+}
+
+/// The coding that a file with this name has by itself: `.svgz` names compressed SVG, which browsers
+/// show only where the reply names the coding (SVG 1.1, section 1.2).
+pub(crate) fn coding_of(name: &[u8]) -> Option<Coding> {
+    let at = name.len().checked_sub(SVGZ.len())?;
+    name[at..].eq_ignore_ascii_case(SVGZ).then_some(Coding::Gzip)
+}
+
+const SVGZ: &[u8] = b".svgz";
+
+/// A name without a known ending is bytes that no client should guess at.
+fn in_table(name: &[u8]) -> Media {
     let name = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
     let Some(dot) = name.iter().rposition(|&byte| byte == b'.') else { return UNKNOWN };
     let ending = &name[dot + 1..];
@@ -20,26 +80,12 @@ pub(crate) fn of(name: &[u8]) -> Media {
     lower.copy_from_slice(ending);
     lower.make_ascii_lowercase();
     match TABLE.binary_search_by_key(&&*lower, |(ending, ..)| ending.as_bytes()) {
-        Ok(place) => Media { text: TABLE[place].1, compresses: TABLE[place].2 },
+        Ok(place) => Media { text: Cow::Borrowed(TABLE[place].1), compresses: TABLE[place].2 },
         Err(_) => UNKNOWN,
     }
 }
 
-/// Where in the table a media type of [`of`] stands, for words that processes share; behind its end
-/// what is unknown.
-pub(crate) fn place_of(text: &str) -> usize {
-    TABLE.iter().position(|(_, known, _)| *known == text).unwrap_or(TABLE.len())
-}
-
-/// The media type at that place, if there is one.
-pub(crate) fn at_place(place: usize) -> Option<&'static str> {
-    match place {
-        _ if place == TABLE.len() => Some(UNKNOWN.text),
-        _ => TABLE.get(place).map(|(_, text, _)| *text),
-    }
-}
-
-const UNKNOWN: Media = Media { text: "application/octet-stream", compresses: false };
+const UNKNOWN: Media = Media { text: Cow::Borrowed("application/octet-stream"), compresses: false };
 
 /// Bytes of the longest ending in the table.
 const ENDING_BYTES_MAX: usize = 11;
@@ -141,6 +187,7 @@ const TABLE: &[(&str, &str, bool)] = &[
     ("shtml", "text/html; charset=utf-8", COMPRESSES),
     ("srt", "application/x-subrip; charset=utf-8", COMPRESSES),
     ("svg", "image/svg+xml; charset=utf-8", COMPRESSES),
+    ("svgz", "image/svg+xml; charset=utf-8", DENSE),
     ("tar", "application/x-tar", DENSE),
     ("tgz", "application/gzip", DENSE),
     ("tif", "image/tiff", DENSE),
@@ -180,10 +227,35 @@ mod tests {
         assert!(TABLE.is_sorted_by(|(one, ..), (other, ..)| one < other));
         assert_eq!(TABLE.iter().map(|(ending, ..)| ending.len()).max(), Some(ENDING_BYTES_MAX));
         for (ending, text, _) in TABLE {
-            assert_eq!(of(format!("/a.b/c.{ending}").as_bytes()).text, *text);
-            assert_eq!(at_place(place_of(text)), Some(*text));
+            assert_eq!(in_table(format!("/a.b/c.{ending}").as_bytes()).text, *text);
         }
-        assert_eq!(at_place(TABLE.len() + 1), None);
+    }
+
+    #[test]
+    fn types_of_the_operator_win_and_the_last_that_fits_holds() {
+        let rule = |types: &[(&str, &str)]| -> Vec<(String, String)> {
+            types.iter().map(|(ending, text)| ((*ending).into(), (*text).into())).collect()
+        };
+        let first = rule(&[("m4s", "a/b"), ("*", "text/x"), ("tar.gz", "a/tar"), ("gz", "a/gz")]);
+        let second = rule(&[("json", "application/json"), ("geo", "application/geo+json")]);
+        let types = Types::new([&first[..], &second[..]].into_iter());
+        let rows = [
+            ("/a/apple-app-site-association", "text/x", true),
+            ("/a/b.M4S", "a/b", false),
+            ("/a/b.tar.gz", "a/tar", false),
+            ("/a/b.gz", "a/gz", false),
+            ("/a/b.json", "application/json", true),
+            ("/a/b.geo", "application/geo+json", true),
+            ("/a/b.png", "text/x", true),
+            ("/a/m4s", "text/x", true),
+        ];
+        for (name, text, compresses) in rows {
+            let media = types.of(name.as_bytes());
+            assert_eq!((&*media.text, media.compresses), (text, compresses), "{name}");
+        }
+        // What a later rule says of every name holds for all that an earlier one names.
+        let types = Types::new([&rule(&[("css", "a/css")])[..], &first].into_iter());
+        assert_eq!(types.of(b"a.css").text, "text/x");
     }
 
     #[test]
@@ -200,7 +272,7 @@ mod tests {
             ("/a.verylongending", "application/octet-stream"),
         ];
         for (name, text) in rows {
-            assert_eq!(of(name.as_bytes()).text, text, "{name}");
+            assert_eq!(Types::default().of(name.as_bytes()).text, text, "{name}");
         }
     }
 }

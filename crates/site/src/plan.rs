@@ -12,6 +12,7 @@ use crate::guard::{Guard, Realm};
 use crate::hosts::Hosts;
 use crate::judge;
 use crate::listing::Format;
+use crate::mime::Types;
 use crate::path;
 use crate::rules::{Effect, Host, Rule, Rules};
 use crate::ruling::{Files, Outcome, Page, Place, Ruling};
@@ -373,7 +374,12 @@ fn outcome(host: &Host, course: &Course, listing: Option<Format>) -> Outcome {
         _ => None,
     });
     let clean_urls = clean_urls.unwrap_or(false);
-    Outcome::Files(Place { at, files, listing, siblings: !course.is_alone, clean_urls })
+    let types = course.sets.iter().filter_map(|&place| match &host.rules[place].effect {
+        Effect::Types(types) => Some(&types[..]),
+        _ => None,
+    });
+    let (siblings, types) = (!course.is_alone, Types::new(types));
+    Outcome::Files(Place { at, files, listing, siblings, clean_urls, types })
 }
 
 /// Where links may lead: the last rule that says so holds.
@@ -399,5 +405,5 @@ fn page(rule: &Rule, file: &str, place: &Place, path: &[u8]) -> Result<Page, Err
     let opened = Directory::open(root).and_then(|root| root.following(follows).open_beneath(name));
     judge::page(opened, file)
         .map_err(|what| Error::of_rule(rule, what))
-        .map(|content| Page { media_type: crate::mime::of(path).text, content })
+        .map(|content| Page { media_type: place.types.of(path).text, content })
 }

@@ -166,6 +166,10 @@ pub enum Effect {
         /// The value.
         value: String,
     },
+    /// Sets the media type of files: for an ending without its dot (`m4s`, `tar.gz`), or for `*`,
+    /// which is every name, what `Content-Type` says. A longer ending wins; of several rules the
+    /// last one that fits a name holds.
+    Types(Vec<(String, String)>),
     /// Lets pages of other origins read replies (CORS): `*`, or each as `https://example.org`.
     /// Those of several rules all may.
     Cors {

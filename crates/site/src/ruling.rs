@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -6,6 +7,7 @@ use os::File;
 
 use crate::guard::Guard;
 use crate::listing::Format;
+use crate::mime::Types;
 use crate::path;
 use crate::sources::Sources;
 
@@ -34,7 +36,7 @@ pub(crate) struct Ruling {
 /// Content of an error.
 #[derive(Clone)]
 pub(crate) struct Page {
-    pub(crate) media_type: &'static str,
+    pub(crate) media_type: Cow<'static, str>,
     pub(crate) content: Shared<[u8]>,
 }
 
@@ -57,6 +59,7 @@ pub(crate) struct Place {
     pub(crate) siblings: bool,
     /// Whether a name without a dot also shows the page whose name has an ending more.
     pub(crate) clean_urls: bool,
+    pub(crate) types: Types,
 }
 
 #[derive(Clone)]
@@ -87,7 +90,8 @@ impl Ruling {
     /// What serves the files beneath a directory, and nothing else.
     pub(crate) fn of_root(root: PathBuf) -> Self {
         let (at, files) = (Vec::new(), Files::Beneath(root, Arc::default()));
-        let place = Place { at, files, listing: None, siblings: true, clean_urls: false };
+        let (listing, types) = (None, Types::default());
+        let place = Place { at, files, listing, siblings: true, clean_urls: false, types };
         Self { outcome: Outcome::Files(place), ..Self::default() }
     }
 
@@ -128,7 +132,7 @@ impl Ruling {
         let text = || format!("{} {}\n", status.0, status.phrase()).into_bytes();
         let (media_type, content) = match page {
             _ if status == Status::NO_CONTENT => ("", Shared::from([])),
-            Some(page) => (page.media_type, Shared::clone(&page.content)),
+            Some(page) => (&*page.media_type, Shared::clone(&page.content)),
             None if status.0 >= 400 => ("", Shared::from([])),
             None => ("text/plain", Shared::from(text())),
         };

@@ -168,13 +168,16 @@ fn a_root_beside_hosts_is_for_all_other_names() {
 fn a_rule_may_set_several_things() {
     let folder = Folder::new();
     let text = "[[host]]\nnames = \"*\"\n[[host.rule]]\nat = \"/a\"\nlisting = true\n\
-                cors = \"*\"\nfields = { A = \"1\", B = \"2\" }\nfollow-links = [\"site\"]\n";
+                cors = \"*\"\nfields = { A = \"1\", B = \"2\" }\nfollow-links = [\"site\"]\n\
+                types = { \"*\" = \"a/b\" }\n";
     let hosts = folder.text(text).expect("good").rules.hosts;
     let field = |name: &str, value: &str| Effect::Field { name: name.into(), value: value.into() };
     let cors = Effect::Cors { origins: vec!["*".into()] };
     let links = Effect::FollowLinks(vec![folder.path("site")]);
     let mut rules: Vec<_> = hosts[0].rules.iter().map(|rule| (&*rule.at, &rule.effect)).collect();
-    for effect in [Effect::Listing(true), cors, links, field("A", "1"), field("B", "2")] {
+    let types = Effect::Types(vec![("*".into(), "a/b".into())]);
+    let fields = [field("A", "1"), field("B", "2")];
+    for effect in [Effect::Listing(true), cors, links, types].into_iter().chain(fields) {
         let place = rules.iter().position(|rule| *rule == ("/a", &effect));
         rules.remove(place.unwrap_or_else(|| panic!("{effect:?} in {rules:?}")));
     }

@@ -7,7 +7,6 @@ use measure::Instant;
 use os::{Kind, Stat};
 
 use crate::disk::Source;
-use crate::mime;
 use crate::names::CODINGS;
 
 /// Words of a row.
@@ -68,11 +67,10 @@ impl Row {
         let made = match self.source {
             None | Some(Source::Listing(_)) => NOTHING,
             Some(Source::Directory) => DIRECTORY,
-            Some(Source::File { stat, media_type, .. }) => {
+            Some(Source::File { stat, candidate, .. }) => {
                 let times = [stat.mtime_ns, stat.ctime_ns].map(halves);
                 let [[m0, m1], [c0, c1]] = times;
-                let media = mime::place_of(media_type) as u64;
-                source = [stat.dev, stat.ino, stat.size, m0, m1, c0, c1, media];
+                source = [stat.dev, stat.ino, stat.size, m0, m1, c0, c1, candidate.into()];
                 FILE
             }
         };
@@ -136,8 +134,8 @@ impl Row {
                     ctime_ns: whole([words[16], words[17]]),
                     kind: Kind::File,
                 };
-                let media_type = mime::at_place(usize::try_from(words[18]).ok()?)?;
-                Some(Source::File { stat, coding, varies, media_type })
+                let candidate = u8::try_from(words[18]).ok()?;
+                Some(Source::File { stat, coding, varies, candidate })
             }
             _ => return None,
         };
@@ -219,7 +217,7 @@ mod tests {
             kind: Kind::File,
         };
         let (coding, varies) = (Some(Coding::Gzip), true);
-        let file = Source::File { stat, coding, varies, media_type: mime::of(b"a.css").text };
+        let file = Source::File { stat, coding, varies, candidate: u8::MAX };
         let full = Row {
             hash: u64::MAX,
             root: 7,

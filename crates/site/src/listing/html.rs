@@ -10,7 +10,12 @@ use crate::path;
 /// How the page looks, in the page itself: another request might be answered by a rule.
 const STYLE: &str = include_str!("style.css");
 
-pub(super) fn page(entries: &[Entry], shown: &str, order: Order, is_all: bool) -> String {
+pub(super) fn page(
+    entries: &[Entry],
+    shown: &str,
+    order: Order,
+    (is_all, left_out): (bool, usize),
+) -> String {
     let mut page = String::from(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
@@ -26,10 +31,10 @@ pub(super) fn page(entries: &[Entry], shown: &str, order: Order, is_all: bool) -
     }
     let is_whole = add_rows(&mut page, entries, "", add_row);
     page += "</tbody>\n</table>\n";
-    page += &if is_all && is_whole {
-        format!("<p>{}</p>\n", sum(entries))
-    } else {
-        String::from("<p>There is more; the rest is not shown.</p>\n")
+    page += &match left_out {
+        _ if !is_all || !is_whole => String::from("<p>There is more; the rest is not shown.</p>\n"),
+        0 => format!("<p>{}</p>\n", sum(entries)),
+        _ => format!("<p>{}; {left_out} not shown</p>\n", sum(entries)),
     };
     page
 }
@@ -73,9 +78,9 @@ fn add_row(page: &mut String, entry: &Entry) {
     let slash = if entry.is_directory() { "/" } else { "" };
     // The dot keeps a colon in the name from making it a URI of its own.
     *page += "<tr><td><a href=\"./";
-    add_html(page, &String::from_utf8_lossy(&path::escape(entry.name.as_bytes())));
+    add_html(page, &String::from_utf8_lossy(&path::escape(&entry.name)));
     page.extend([slash, "\">"]);
-    add_html(page, &entry.name);
+    add_html(page, &entry.text());
     page.extend([slash, "</a></td>"]);
     if entry.is_directory() {
         *page += "<td></td>";

@@ -2,6 +2,7 @@
 
 use super::text::add_json;
 use super::{Entry, add_rows};
+use crate::path;
 
 pub(super) fn page(entries: &[Entry], shown: &str, is_all: bool) -> String {
     let mut rows = String::new();
@@ -13,7 +14,11 @@ pub(super) fn page(entries: &[Entry], shown: &str, is_all: bool) -> String {
 
 fn add_row(page: &mut String, entry: &Entry) {
     *page += "\n{\"name\":";
-    add_json(page, &entry.name);
+    add_json(page, &entry.text());
+    // A colon would make it a URI of its own.
+    let href = String::from_utf8_lossy(&path::escape(&entry.name)).replace(':', "%3A");
+    let slash = if entry.is_directory() { "/" } else { "" };
+    *page += &format!(",\"href\":\"{href}{slash}\"");
     let modified = entry.modified();
     *page += &if entry.is_directory() {
         format!(",\"kind\":\"directory\",\"modified\":{modified}}}")

@@ -70,7 +70,7 @@ impl Order {
             };
             let rank = Directed { descends: self.descends, of: (size, date) };
             let by_name = self.key == Key::Name && self.descends;
-            let name = Directed { descends: by_name, of: natural(&entry.name) };
+            let name = Directed { descends: by_name, of: natural(&entry.text(), &entry.name) };
             (Reverse(entry.is_directory()), rank, name)
         });
     }
@@ -97,10 +97,10 @@ impl<T: Ord> PartialOrd for Directed<T> {
 
 /// What a name is sorted by as people count, byte by byte: `file-2` before `file-10`, and `A`
 /// beside `a`; then by the name itself, so that no two are alike. A number is how many digits it
-/// has without the zeros before it, and these. No name has the bytes 0 and 1.
-pub(super) fn natural(name: &str) -> Vec<u8> {
+/// has without the zeros before it, and these. No name has the byte 0.
+pub(super) fn natural(text: &str, name: &[u8]) -> Vec<u8> {
     let mut key = Vec::with_capacity(2 * name.len() + 8);
-    let lower = name.to_lowercase();
+    let lower = text.to_lowercase();
     for part in lower.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
         if part[0].is_ascii_digit() {
             let zeros = part.iter().take_while(|digit| **digit == b'0').count();
@@ -113,7 +113,7 @@ pub(super) fn natural(name: &str) -> Vec<u8> {
         }
     }
     key.push(0);
-    key.extend(name.as_bytes());
+    key.extend(name);
     key
 }
 
@@ -152,7 +152,7 @@ mod tests {
         ];
         let mut names = sorted.to_vec();
         names.reverse();
-        names.sort_by_cached_key(|name| natural(name));
+        names.sort_by_cached_key(|name| natural(name, name.as_bytes()));
         assert_eq!(names, sorted);
     }
 

@@ -1,7 +1,7 @@
 //! Names in a page, so that they look like what they are.
 
-/// Adds text to an element or an attribute. What [hides](hides) is written as in Rust,
-/// `\u{202E}`: no name that is shown has a backslash of its own.
+/// Adds text to an element or an attribute. What [hides](hides) and a backslash are written as in
+/// Rust, `\u{202E}` and `\\`.
 pub(super) fn add_html(page: &mut String, text: &str) {
     for c in text.chars() {
         match c {
@@ -10,13 +10,14 @@ pub(super) fn add_html(page: &mut String, text: &str) {
             '>' => *page += "&gt;",
             '"' => *page += "&quot;",
             '\'' => *page += "&#39;",
+            '\\' => *page += "\\\\",
             c if hides(c) => *page += &format!("\\u{{{:X}}}", u32::from(c)),
             c => page.push(c),
         }
     }
 }
 
-/// Adds text as a string. Control characters do not occur: no name that has one is shown.
+/// Adds text as a string (RFC 8259 section 7).
 pub(super) fn add_json(page: &mut String, text: &str) {
     page.push('"');
     for c in text.chars() {
@@ -34,21 +35,22 @@ pub(super) fn add_json(page: &mut String, text: &str) {
     page.push('"');
 }
 
-/// Whether it is not seen itself, and may have others seen in another order: `evil\u{202E}gpj.exe`
+/// Whether it is a control character, or is not seen itself and may have others seen in another order: `evil\u{202E}gpj.exe`
 /// would look like `evilexe.jpg`. Those two that join letters and emoji are what they seem, U+200C
 /// and U+200D.
-const fn hides(c: char) -> bool {
-    matches!(
-        c,
-        '\u{AD}'
-            | '\u{61C}'
-            | '\u{180E}'
-            | '\u{200B}'
-            | '\u{200E}'..='\u{200F}'
-            | '\u{2028}'..='\u{202E}'
-            | '\u{2060}'..='\u{206F}'
-            | '\u{FEFF}'
-            | '\u{FFF9}'..='\u{FFFB}'
-            | '\u{E0000}'..='\u{E007F}'
-    )
+fn hides(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{AD}'
+                | '\u{61C}'
+                | '\u{180E}'
+                | '\u{200B}'
+                | '\u{200E}'..='\u{200F}'
+                | '\u{2028}'..='\u{202E}'
+                | '\u{2060}'..='\u{206F}'
+                | '\u{FEFF}'
+                | '\u{FFF9}'..='\u{FFFB}'
+                | '\u{E0000}'..='\u{E007F}'
+        )
 }

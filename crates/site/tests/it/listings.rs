@@ -1,6 +1,8 @@
 //! Directories as pages.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::counter::{Counter, field, host};
@@ -63,21 +65,26 @@ fn for_programs() {
             set_modified(&path.canonicalize().unwrap());
         }
     }
-    let entry =
-        |name: &str, rest: &str| format!("\n{{\"name\":\"{name}\",{rest},\"modified\":784111777}}");
+    let entry = |name: &str, href: &str, rest: &str| {
+        format!("\n{{\"name\":\"{name}\",\"href\":\"{href}\",{rest},\"modified\":784111777}}")
+    };
     let directory = "\"kind\":\"directory\"";
     let empty = "\"kind\":\"file\",\"size\":0";
     let entries = [
-        entry("'><script>alert(1)<script>", empty),
-        entry("100%25 ?#&amp;", empty),
-        entry("<img src=x onerror=alert(1)>", empty),
-        entry("a\\\"b:c", "\"kind\":\"file\",\"size\":1"),
-        entry("b & <c>", "\"kind\":\"file\",\"size\":5"),
-        entry("linked", directory),
-        entry("off", directory),
-        entry("with", directory),
-        entry("é", directory),
-        entry("中文 - עברית - 😀", empty),
+        entry("'><script>alert(1)<script>", "'%3E%3Cscript%3Ealert(1)%3Cscript%3E", empty),
+        entry("100%25 ?#&amp;", "100%2525%20%3F%23&amp;", empty),
+        entry("<img src=x onerror=alert(1)>", "%3Cimg%20src=x%20onerror=alert(1)%3E", empty),
+        entry("a\\\"b:c", "a%22b%3Ac", "\"kind\":\"file\",\"size\":1"),
+        entry("b & <c>", "b%20&%20%3Cc%3E", "\"kind\":\"file\",\"size\":5"),
+        entry("linked", "linked/", directory),
+        entry("off", "off/", directory),
+        entry("with", "with/", directory),
+        entry("é", "%C3%A9/", directory),
+        entry(
+            "中文 - עברית - 😀",
+            "%E4%B8%AD%E6%96%87%20-%20%D7%A2%D7%91%D7%A8%D7%99%D7%AA%20-%20%F0%9F%98%80",
+            empty,
+        ),
     ];
     for path in ["/", "/deep/er/"] {
         let reply = town.ask(&json(path));
@@ -85,7 +92,8 @@ fn for_programs() {
         assert!(reply.contains("\nVary: Accept\nX-A: 1\n"), "{reply}");
         let listed = entries.join(",");
         let expected =
-            format!("{{\"path\":\"{path}\",\"complete\":true,\"entries\":[{listed}\n]}}\n");
+            format!("{{\"path\":\"{path}\",\"complete\":false,\"entries\":[{listed}\n]}}\n");
+        // A link leads out of the root.
         assert_eq!(content(&reply), expected);
         assert!(town.is_hit(&json(path)));
     }
@@ -109,7 +117,7 @@ fn for_people() {
         ">&#39;&gt;&lt;script&gt;alert(1)&lt;script&gt;</a>",
         "<a href=\"./100%2525%20%3F%23&amp;amp;\">100%25 ?#&amp;amp;</a>",
         ">中文 - עברית - 😀</a>",
-        "<p>4 directories, 6 files, 6 B</p>",
+        "<p>4 directories, 6 files, 6 B; 1 not shown</p>",
     ] {
         assert!(reply.contains(part), "lacks {part}: {reply}");
     }
@@ -121,6 +129,62 @@ fn for_people() {
     let way = "<h1><a href=\"../../\">/</a><a href=\"../\">deep/</a>er/</h1>";
     assert!(town.get("a", "/deep/er/").contains(way));
     assert!(town.get("a", "/%c3%a9").contains("Location: /%C3%A9/\n"));
+}
+
+/// RFC 3986 section 2.5.
+#[test]
+fn names_are_bytes() {
+    // A name; the name and the link in JSON; the text in HTML.
+    let rows: [(&[u8], &str, &str, &str); 5] = [
+        (b"\xe9t\xe9.html", "\u{FFFD}t\u{FFFD}.html", "%E9t%E9.html", "\u{FFFD}t\u{FFFD}.html"),
+        (b"a\\b", "a\\\\b", "a%5Cb", "a\\\\b"),
+        (b"a\tb", "a\\u0009b", "a%09b", "a\\u{9}b"),
+        (b"new\nline", "new\\u000aline", "new%0Aline", "new\\u{A}line"),
+        (b"\x7f", "\\u007f", "%7F", "\\u{7F}"),
+    ];
+    let town = Counter::new(&[("www/a/x", "x")], |place| {
+        let www = place.join("www");
+        for (name, ..) in &rows {
+            fs::write(www.join("a").join(OsStr::from_bytes(name)), name).unwrap();
+        }
+        fs::create_dir(www.join(OsStr::from_bytes(b"\xff"))).unwrap();
+        vec![host(&["a"], vec![("/", Effect::Listing(true)), ("/", Effect::Root(www))])]
+    });
+    let (html, listed) = (town.get("a", "/a/"), town.ask(&json("/a/")));
+    assert!(listed.contains("\"complete\":true"), "{listed}");
+    for (name, in_json, link, in_html) in rows {
+        let entry = format!("{{\"name\":\"{in_json}\",\"href\":\"{link}\",");
+        assert!(listed.contains(&entry), "{entry}: {listed}");
+        let row = format!("<a href=\"./{link}\">{in_html}</a>");
+        assert!(html.contains(&row), "{row}: {html}");
+        let length = format!("\nContent-Length: {}\n", name.len());
+        assert!(town.ask(&format!("HEAD /a/{link} HTTP/1.1\nHost: a")).contains(&length), "{link}");
+    }
+    assert!(town.get("a", "/%ff").contains("\nLocation: /%FF/\n"));
+}
+
+/// What is there and cannot be served.
+#[test]
+fn a_listing_that_lacks_an_entry_says_so() {
+    let whole = (true, "<p>0 directories, 1 file, 1 B</p>");
+    let lacks = (false, "<p>0 directories, 1 file, 1 B; 1 not shown</p>");
+    type Make = fn(&Path);
+    let rows: [(&str, Make, (bool, &str)); 4] = [
+        ("a hidden name", |path| fs::write(path.with_file_name(".x"), "").unwrap(), whole),
+        ("a socket", |path| drop(std::os::unix::net::UnixListener::bind(path).unwrap()), lacks),
+        ("a dangling link", |path| std::os::unix::fs::symlink("none", path).unwrap(), lacks),
+        ("a link out of the root", |path| std::os::unix::fs::symlink("/", path).unwrap(), lacks),
+    ];
+    for (what, make, (is_complete, sum)) in rows {
+        let town = Counter::new(&[("www/a", "a")], |place| {
+            let www = place.join("www");
+            make(&www.join("x"));
+            vec![host(&["a"], vec![("/", Effect::Listing(true)), ("/", Effect::Root(www))])]
+        });
+        let complete = format!("\"complete\":{is_complete},");
+        assert!(town.ask(&json("/")).contains(&complete), "{what}");
+        assert!(town.get("a", "/").contains(sum), "{what}: {}", town.get("a", "/"));
+    }
 }
 
 /// What turns the order of letters around, or is not seen, is written out; the link leads to the

@@ -22,3 +22,4 @@ mod serving;
 mod sharing;
 mod sources;
 mod town;
+mod types;

@@ -49,9 +49,8 @@ fn decode_segment(raw: &[u8]) -> Option<Vec<u8>> {
             at += 1;
         }
     }
-    let text = String::from_utf8(name).ok()?;
-    let has_no_place = |c: char| c.is_control() || c == '/' || c == '\\';
-    (!text.contains(has_no_place)).then(|| text.into_bytes())
+    let has_no_place = name.iter().any(|byte| b"/\0".contains(byte)) || raw.contains(&b'\\');
+    (!has_no_place).then_some(name)
 }
 
 fn check(raw: &[u8]) {
@@ -115,52 +114,55 @@ proptest! {
 fn hostile_paths() {
     let bad = Err(Status::BAD_REQUEST);
     let hidden = Err(Status::NOT_FOUND);
-    let rows: &[(&[u8], Result<&str, Status>)] = &[
-        (b"/", Ok("/")),
-        (b"/a/b.html", Ok("/a/b.html")),
-        (b"/a/", Ok("/a/")),
-        (b"/a%20b", Ok("/a b")),
-        (b"/%61", Ok("/a")),
-        (b"/a/./b/../c", Ok("/a/c")),
-        (b"/a/b/..", Ok("/a/")),
-        (b"/a/.", Ok("/a/")),
-        (b"/a%2ehtml", Ok("/a.html")),
+    type Row = (&'static [u8], Result<&'static [u8], Status>);
+    let rows: &[Row] = &[
+        (b"/", Ok(b"/")),
+        (b"/a/b.html", Ok(b"/a/b.html")),
+        (b"/a/", Ok(b"/a/")),
+        (b"/a%20b", Ok(b"/a b")),
+        (b"/%61", Ok(b"/a")),
+        (b"/a/./b/../c", Ok(b"/a/c")),
+        (b"/a/b/..", Ok(b"/a/")),
+        (b"/a/.", Ok(b"/a/")),
+        (b"/a%2ehtml", Ok(b"/a.html")),
         (b"/%2e%2E/a", bad),
-        (b"/a/%2e%2e/b", Ok("/b")),
-        (b"//a//b//", Ok("/a/b/")),
-        (b"//evil.example/..", Ok("/")),
-        (b"///", Ok("/")),
+        (b"/a/%2e%2e/b", Ok(b"/b")),
+        (b"//a//b//", Ok(b"/a/b/")),
+        (b"//evil.example/..", Ok(b"/")),
+        (b"///", Ok(b"/")),
         (b"/...", hidden),
-        (b"/a..b", Ok("/a..b")),
+        (b"/a..b", Ok(b"/a..b")),
         (b"/..", bad),
         (b"/../etc/passwd", bad),
         (b"/a/../../etc/passwd", bad),
         (b"/a/../../root/a", bad),
         (b"/..%2fetc", bad),
-        (b"/..%5cetc", bad),
+        (b"/a..%5cetc", Ok(b"/a..\\etc")),
+        (b"/..%5cetc", hidden),
         (b"/..\\etc", bad),
         (b"/a%2Fb", bad),
         (b"/%00", bad),
         (b"/a.html%00.png", bad),
-        (b"/a%0d%0aSet-Cookie:x", bad),
-        (b"/%7f", bad),
-        (b"/%c2%85", bad),
+        (b"/a%0d%0aSet-Cookie:x", Ok(b"/a\r\nSet-Cookie:x")),
+        (b"/%7f", Ok(b"/\x7f")),
+        (b"/%c2%85", Ok(b"/\xc2\x85")),
         (b"/%", bad),
         (b"/%4", bad),
         (b"/%+1", bad),
         (b"/%zz", bad),
-        (b"/%252e%252e/a", Ok("/%2e%2e/a")),
-        (b"/%c0%ae%c0%ae/a", bad),
-        (b"/%c0%af", bad),
-        (b"/%ed%a0%80", bad),
-        (b"/%ff", bad),
-        (b"/%c3%a4", Ok("/ä")),
+        (b"/%252e%252e/a", Ok(b"/%2e%2e/a")),
+        (b"/%c0%ae%c0%ae/a", Ok(b"/\xc0\xae\xc0\xae/a")),
+        (b"/%c0%af", Ok(b"/\xc0\xaf")),
+        (b"/%ed%a0%80", Ok(b"/\xed\xa0\x80")),
+        (b"/%ff", Ok(b"/\xff")),
+        (b"/\xff", Ok(b"/\xff")),
+        (b"/%c3%a4", Ok("/ä".as_bytes())),
         (b"/.git/config", hidden),
         (b"/%2egit/config", hidden),
         (b"/a/.htaccess", hidden),
-        (b"/.git/../a", Ok("/a")),
-        (b"/.well-known/acme", Ok("/.well-known/acme")),
-        (b"/.well-known/", Ok("/.well-known/")),
+        (b"/.git/../a", Ok(b"/a")),
+        (b"/.well-known/acme", Ok(b"/.well-known/acme")),
+        (b"/.well-known/", Ok(b"/.well-known/")),
         (b"/.well-known/.secret", hidden),
         (b"/.well-known2", hidden),
         (b"/a/.well-known/b", hidden),
@@ -171,8 +173,7 @@ fn hostile_paths() {
     ];
     for (raw, expected) in rows {
         let translated = translate(raw);
-        let text = translated.as_deref().map(|path| str::from_utf8(path).unwrap());
-        assert_eq!(text.map_err(|status| *status), *expected, "{}", raw.escape_ascii());
+        assert_eq!(translated.as_deref(), expected.as_deref(), "{}", raw.escape_ascii());
         check(raw);
     }
 }

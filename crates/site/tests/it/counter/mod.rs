@@ -163,6 +163,10 @@ pub fn cors(origins: &[&str]) -> Effect {
     Effect::Cors { origins: origins.iter().map(|&origin| origin.into()).collect() }
 }
 
+pub fn types(types: &[(&str, &str)]) -> Effect {
+    Effect::Types(types.iter().map(|&(ending, kind)| (ending.into(), kind.into())).collect())
+}
+
 pub fn error_page(status: u16, file: &str) -> Effect {
     Effect::ErrorPage { status: h1::Status(status), file: file.into() }
 }
