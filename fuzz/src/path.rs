@@ -17,30 +17,29 @@ pub fn path(data: &[u8]) {
 
 fn naive(raw: &[u8]) -> Result<Vec<u8>, Status> {
     let decoded = decode(raw).ok_or(Status::BAD_REQUEST)?;
-    let text = String::from_utf8(decoded).map_err(|_| Status::BAD_REQUEST)?;
-    if !text.starts_with('/') || text.contains('\\') || text.contains(char::is_control) {
+    if !decoded.starts_with(b"/") || raw.contains(&b'\\') || decoded.contains(&0) {
         return Err(Status::BAD_REQUEST);
     }
-    let mut names: Vec<&str> = Vec::new();
-    let segments: Vec<&str> = text.split('/').skip(1).collect();
+    let mut names: Vec<&[u8]> = Vec::new();
+    let segments: Vec<&[u8]> = decoded.split(|&byte| byte == b'/').skip(1).collect();
     for segment in &segments {
         match *segment {
-            "" | "." => {}
-            ".." => drop(names.pop().ok_or(Status::BAD_REQUEST)?),
+            b"" | b"." => {}
+            b".." => drop(names.pop().ok_or(Status::BAD_REQUEST)?),
             name => names.push(name),
         }
     }
-    let hidden = |(place, name): (usize, &&str)| {
-        name.starts_with('.') && (place, *name) != (0, ".well-known")
+    let hidden = |(place, name): (usize, &&[u8])| {
+        name.starts_with(b".") && (place, *name) != (0, &b".well-known"[..])
     };
     if names.iter().enumerate().any(hidden) {
         return Err(Status::NOT_FOUND);
     }
-    let mut path = names.iter().fold(String::new(), |path, name| path + "/" + name);
-    if path.is_empty() || matches!(segments.last(), Some(&("" | "." | ".."))) {
-        path.push('/');
+    let mut path = names.iter().flat_map(|name| [b"/", *name].concat()).collect::<Vec<u8>>();
+    if path.is_empty() || matches!(segments.last(), Some(&(b"" | b"." | b".."))) {
+        path.push(b'/');
     }
-    Ok(path.into_bytes())
+    Ok(path)
 }
 
 /// Nothing where an escape is broken or hides a slash.

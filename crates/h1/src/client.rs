@@ -19,9 +19,9 @@ use self::judgement::{Judged, Length, judge};
 use crate::body::{Body, is_token};
 use crate::head::values;
 
-/// Bytes of a reply's head. Browsers take 256 KiB, servers send less than 2; a head that comes in
-/// pieces is kept until it is whole.
-pub const HEAD_BYTES_MAX: usize = 64 << 10;
+/// Bytes of a reply's head: as many as browsers take. Servers send less than 2 KiB; a head that
+/// comes in pieces is kept until it is whole.
+pub const HEAD_BYTES_MAX: usize = 256 << 10;
 
 /// Interim replies before a final one. RFC 9110 section 15.2 sets no bound; nobody needs more than
 /// two.

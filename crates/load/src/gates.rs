@@ -2,6 +2,8 @@
 //! answer all of it fairly? Each gate says in words what it found, and where it fails also by how
 //! much and what to do.
 
+mod replies;
+
 use measure::Duration;
 use serde::Serialize;
 
@@ -9,7 +11,7 @@ use crate::collector::counts::Counts;
 use crate::collector::kinds::Kind;
 use crate::collector::results::{Results, Share};
 use crate::collector::{LATE, Pace};
-use crate::record::{Outcome, Step};
+use crate::record::Outcome;
 use crate::units;
 
 /// What the generator may get wrong.
@@ -54,8 +56,6 @@ const NO_TIMEOUT: &str = "no request timed out";
 const REQUESTS_JUDGED_MIN: u64 = 50;
 /// Of a processor, what a generator needs less of that is late by its own work.
 const HELD_UP: f64 = 0.5;
-/// The server says that it has too much to do: it sheds load, which is no wrong answer.
-const SHED: [u16; 2] = [429, 503];
 
 /// What a gate found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -90,9 +90,9 @@ const GATES: [(&str, Gate); 12] = [
     ("client-cpu", client_cpu),
     ("descriptors", descriptors),
     ("not-started", not_started),
-    (ANSWERED, answered),
-    ("correct", correct),
-    ("losses", losses),
+    (ANSWERED, replies::answered),
+    ("correct", replies::correct),
+    ("losses", replies::losses),
     ("even-timeouts", even_timeouts),
     ("timeouts", timeouts),
     ("client-timeouts", client_timeouts),
@@ -256,104 +256,6 @@ fn not_started(results: &Results, limits: &Limits) -> (Verdict, String) {
         limits.not_started_share,
         "the server sees less load than is told; allow more connections, use more processes, or \
          lower the load or the patience",
-    )
-}
-
-fn answered(results: &Results, _: &Limits) -> (Verdict, String) {
-    let counts = &results.requests.counts;
-    match (replies(counts), counts.total()) {
-        (0, 1..) if counts.of(Outcome::Refused) == counts.total() => {
-            let words = "no reply came whole: each connection was refused, so nobody listens \
-                         there; start the server, or say another port";
-            (Verdict::Fails, String::from(words))
-        }
-        (0, 1..) => {
-            let mend =
-                "is the server there, and does it speak HTTP? The outcomes say how it failed";
-            (Verdict::Fails, format!("no reply came whole: {mend}"))
-        }
-        (came, _) => (Verdict::Holds, format!("{} replies came", units::count(came))),
-    }
-}
-
-/// All that came, right or wrong. A reset may be the kernel's, of a server that had no time to read
-/// on; a reply that is ended in good order is one that the server takes for whole.
-fn replies(counts: &Counts) -> u64 {
-    let malformed = counts.of(Outcome::Malformed);
-    let cut = counts.of(Outcome::Ended(Step::Reply));
-    counts.replies().saturating_add(malformed).saturating_add(cut)
-}
-
-fn correct(results: &Results, _: &Limits) -> (Verdict, String) {
-    let counts = &results.requests.counts;
-    let (wrong, malformed) = (counts.of(Outcome::Wrong), counts.of(Outcome::Malformed));
-    let cut = counts.of(Outcome::Ended(Step::Reply));
-    let all = replies(counts);
-    let replies = units::count(all);
-    if all == 0 {
-        return (Verdict::Told, String::from("there was no reply to look at"));
-    }
-    let (shed, others): (Vec<_>, Vec<_>) =
-        counts.statuses().partition(|(status, _)| SHED.contains(status));
-    let shed = shed.iter().fold(0_u64, |sum, &(_, count)| sum.saturating_add(count));
-    let mut faults = Vec::new();
-    if wrong > 0 {
-        faults.push(format!("{} were of wrong length or content", units::count(wrong)));
-    }
-    if cut > 0 {
-        faults.push(format!("{} ended before they were whole", units::count(cut)));
-    }
-    if malformed > 0 {
-        faults.push(format!("{} were none of HTTP", units::count(malformed)));
-    }
-    for (status, count) in others {
-        faults.push(format!("{} had the status {status}", units::count(count)));
-    }
-    if !faults.is_empty() {
-        let mend = "the server does not serve this workload; compare its files with the workload's";
-        return (Verdict::Fails, format!("of {replies} replies {}: {mend}", faults.join(", ")));
-    }
-    if counts.of(Outcome::Good) == 0 {
-        let mend = "nothing of the server was measured; lower the load";
-        return (Verdict::Fails, format!("each of {replies} replies shed load: {mend}"));
-    }
-    let words = match shed {
-        0 => format!("each of {replies} replies was right"),
-        _ => {
-            format!("{} of {replies} replies shed load, the others were right", units::count(shed))
-        }
-    };
-    // A good word for what nobody looked at would be read as one for all.
-    match results.verified {
-        Some(all) if all >= 1.0 => (Verdict::Holds, format!("{words} in length and content")),
-        Some(none) if none <= 0.0 => {
-            (Verdict::Told, format!("{words} in length; no content was compared"))
-        }
-        Some(share) => {
-            let words = format!("{words} in length, and where it was compared, in content");
-            (Verdict::Holds, format!("{words}: of {}", units::share(share)))
-        }
-        None => {
-            let words = format!("{words} in status");
-            (Verdict::Told, format!("{words}; what they should contain nobody knows"))
-        }
-    }
-}
-
-fn losses(results: &Results, _: &Limits) -> (Verdict, String) {
-    let counts = &results.requests.counts;
-    let lost = Share { count: counts.losses(), of: counts.total() };
-    match (lost.count, replies(counts)) {
-        (0, _) => return (Verdict::Holds, String::from("no connection was refused or dropped")),
-        (_, 0) => return (Verdict::Told, String::from("there was no reply at all")),
-        _ => {}
-    }
-    at_most(
-        "the share of requests whose connection was refused or dropped is",
-        lost.ratio(),
-        TIMEOUTS_MAX,
-        "the server, or what is before it, drops connections, and what it answers says nothing of \
-         the others; look into its log, or lower the load",
     )
 }
 

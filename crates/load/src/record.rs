@@ -53,6 +53,9 @@ pub enum Outcome {
     Ended(Step),
     /// The reply is none of HTTP.
     Malformed,
+    /// The reply is beyond what is read: its head is too long, or too many interim replies come
+    /// before it.
+    Unread,
     /// No descriptor was left (fd-unavail, ftab-full).
     NoDescriptor,
     /// No address or port was left (addrunavail).

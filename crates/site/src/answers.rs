@@ -17,6 +17,7 @@ use crate::hints::Hints;
 use crate::settings::Settings;
 use crate::shard::{Kept, Said, Shard};
 use crate::statistics::Statistics;
+use crate::validators::is_current;
 
 /// The answer cache: what was found of late, in shards with a lock of their own each.
 pub(crate) struct Answers {
@@ -58,8 +59,9 @@ impl Answers {
         }
     }
 
-    /// What is known of a path beneath a root; reads memory only. A miss of what is known and old
-    /// makes the asker the one who looks: for others it is no miss as long as he does.
+    /// What is known of a path beneath a root; reads memory only, and asks the kernel whether a
+    /// file that is sent from its descriptor has changed. A miss of what is known and old makes the
+    /// asker the one who looks: for others it is no miss as long as he does.
     pub(crate) fn find(
         &self,
         root: u32,
@@ -68,23 +70,29 @@ impl Answers {
         now: &Now,
     ) -> Found<File> {
         let key = self.key(root, path, codings);
-        let in_common = self.commons.get().map(|commons| commons.find(&key, now));
-        if let Some(Known::Answer(answer)) = in_common {
-            return Found::Answer(answer);
-        }
-        let shard = &self.shards[self.number(key.hash)];
-        let said = if self.entry_locks {
-            beside(shard).ask_beside(in_common, &key, self.age, now)
-        } else {
-            alone(shard).ask(in_common, &key, self.age, now)
-        };
-        let path = match said {
-            Said::Answer(answer) => return Found::Answer(answer),
+        let path = match self.ask(&key, now) {
+            Said::Answer(answer) if is_current(&answer.representation) => {
+                return Found::Answer(answer);
+            }
+            Said::Answer(_) => Shared::from(path),
             Said::Status(status) => return Found::Status(status),
             Said::Missing(path) => path,
         };
         let codings = (key.codings)();
         Found::Miss(Lookup { root: key.root, path, codings, credentials: None })
+    }
+
+    fn ask<C: Fn() -> Codings>(&self, key: &Key<'_, C>, now: &Now) -> Said {
+        let in_common = self.commons.get().map(|commons| commons.find(key, now));
+        if let Some(Known::Answer(answer)) = in_common {
+            return Said::Answer(answer);
+        }
+        let shard = &self.shards[self.number(key.hash)];
+        if self.entry_locks {
+            beside(shard).ask_beside(in_common, key, self.age, now)
+        } else {
+            alone(shard).ask(in_common, key, self.age, now)
+        }
     }
 
     /// Whether there is anything to compare with the disk.
@@ -197,6 +205,11 @@ impl Answers {
     /// What was to be looked up is not: the next request looks. Returns the old answer, if it may
     /// still be sent. A refusal is none, because what it refuses may be there by now.
     pub(crate) fn give_up(&self, lookup: &Lookup, now: &Now) -> Option<Answer<File>> {
+        let old = self.give_up_old(lookup, now);
+        old.filter(|answer| is_current(&answer.representation))
+    }
+
+    fn give_up_old(&self, lookup: &Lookup, now: &Now) -> Option<Answer<File>> {
         let key = self.key_of(lookup);
         let in_common = self.commons.get().and_then(|commons| commons.give_up(&key, now));
         if in_common.is_some() {

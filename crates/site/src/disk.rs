@@ -17,6 +17,7 @@ use crate::names::{self, CODINGS};
 use crate::path;
 use crate::refused::{Hint, Refused, is_absent, is_passing, status_of};
 use crate::ruling::{Files, Place};
+use crate::validators::{NS_PER_SECOND, etag, modified};
 
 /// Times that a file which changes while it is being read is read again, before it is sent from
 /// its descriptor instead. One that is appended to all the time would never come out whole.
@@ -345,9 +346,6 @@ impl Source {
     }
 }
 
-const NS_PER_SECOND: i128 = 1_000_000_000;
-const SECONDS_PER_DAY: u64 = 86_400;
-
 /// The page whose clean URL ends with that name, if there is one.
 fn resolve_page(
     stat: impl Fn(&[u8]) -> io::Result<Stat>,
@@ -437,23 +435,6 @@ pub(crate) fn read(file: &File, size: u64) -> io::Result<Option<Shared<[u8]>>> {
         }
     }
     Ok(Some(bytes))
-}
-
-/// In seconds since 1970, for `Last-Modified`. Nothing for the first day of 1970 and times before:
-/// a build that sets all times to nothing gives two versions of a file the same.
-fn modified(stat: &Stat) -> Option<u64> {
-    let seconds = u64::try_from(stat.mtime_ns.div_euclid(NS_PER_SECOND)).ok()?;
-    (seconds >= SECONDS_PER_DAY).then_some(seconds)
-}
-
-/// Strong (RFC 9110 section 8.8.1), and of nothing that differs where the same files are served
-/// from several machines: a client's copy is then as good behind a balancer, and a range that was
-/// begun at one goes on at another. What that risks: a file that takes another's place with the
-/// same size and the very same time, to the nanosecond, is taken for it. Builds that set all times
-/// to one second can bring that about. The coding tells siblings' tags from their original's.
-fn etag(stat: &Stat, coding: Option<Coding>) -> String {
-    let coding = coding.map_or(String::new(), |coding| format!("-{}", coding.token()));
-    format!("\"{:x}-{:x}{coding}\"", stat.size, stat.mtime_ns)
 }
 
 #[cfg(test)]

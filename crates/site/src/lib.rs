@@ -49,6 +49,7 @@ mod site;
 mod sources;
 mod statistics;
 mod sync;
+mod validators;
 mod zones;
 
 pub use asked::Asked;

@@ -85,8 +85,8 @@ impl Format {
 }
 
 /// Shows what is in `name` beneath `root`, sorted, under the path `shown`. Names that begin with a
-/// dot are hidden. What cannot be served is left out: what is neither file nor directory, links that
-/// lead nowhere or out of the root, and what cannot be read.
+/// dot are hidden. What cannot be served is left out: what is neither file nor directory, links
+/// that lead nowhere or out of the root, and what cannot be read.
 ///
 /// # Errors
 /// As [`Directory::entries_beneath`].

@@ -61,8 +61,8 @@ impl Media {
     }
 }
 
-/// The coding that a file with this name has by itself: `.svgz` names compressed SVG, which browsers
-/// show only where the reply names the coding (SVG 1.1, section 1.2).
+/// The coding that a file with this name has by itself: `.svgz` names compressed SVG, which
+/// browsers show only where the reply names the coding (SVG 1.1, section 1.2).
 pub(crate) fn coding_of(name: &[u8]) -> Option<Coding> {
     let at = name.len().checked_sub(SVGZ.len())?;
     name[at..].eq_ignore_ascii_case(SVGZ).then_some(Coding::Gzip)

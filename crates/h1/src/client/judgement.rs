@@ -6,7 +6,7 @@ use super::Fault;
 use crate::Framing;
 
 /// More fields than any server sends.
-const FIELDS_MAX: usize = 128;
+const FIELDS_MAX: usize = 1024;
 type Fields<'b> = [MaybeUninit<httparse::Header<'b>>; FIELDS_MAX];
 
 #[derive(Debug, PartialEq, Eq)]
@@ -30,7 +30,9 @@ pub(super) enum Length {
 pub(super) fn judge(bytes: &[u8], to_head: bool) -> Result<Judged, Fault> {
     let mut fields: Fields<'_> = [const { MaybeUninit::uninit() }; FIELDS_MAX];
     let mut parsed = httparse::Response::new(&mut []);
-    let parser = httparse::ParserConfig::default();
+    let mut parser = httparse::ParserConfig::default();
+    // A client has to read a folded line (RFC 9112 section 5.2).
+    parser.allow_obsolete_multiline_headers_in_responses(true);
     match parser.parse_response_with_uninit_headers(&mut parsed, bytes, &mut fields) {
         Ok(httparse::Status::Complete(end)) if end == bytes.len() => {}
         Err(httparse::Error::TooManyHeaders) => return Err(Fault::TooLong),

@@ -72,6 +72,9 @@ fn replies_end_where_their_heads_say() {
     check(Get, &sized("Connection: close\r\n"), 200, Some(3), "abc", false);
     check(Get, &sized("connection: x, CLOSE\r\n"), 200, Some(3), "abc", false);
     check(Get, &sized("Content-Length: 3, 3\r\n"), 200, Some(3), "abc", true);
+    check(Get, &sized("A: b\r\n folded: c\r\n"), 200, Some(3), "abc", true);
+    check(Get, &sized(&"A: b\r\n".repeat(1000)), 200, Some(3), "abc", true);
+    check(Get, &sized(&format!("A: {}\r\n", "b".repeat(100 << 10))), 200, Some(3), "abc", true);
     check(Get, "HTTP/1.1 200\r\nContent-Length:0\r\n\r\n", 200, Some(0), "", true);
     check(Get, "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", 200, Some(1), "a", false);
     let kept = "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 1\r\n\r\na";
@@ -132,7 +135,6 @@ fn what_is_no_reply_is_a_fault() {
         (String::from("HTTP/1.1 099 OK\r\n\r\n"), Fault::Head),
         (with("no colon"), Fault::Head),
         (with("A : b"), Fault::Head),
-        (with("A: b\r\n folded"), Fault::Head),
         (with("A: \0"), Fault::Head),
         (with("Content-Length: 3x"), Fault::Framing),
         (with("Content-Length: -3"), Fault::Framing),
@@ -150,7 +152,7 @@ fn what_is_no_reply_is_a_fault() {
         (chunked("3\nabc"), Fault::Chunks),
         (format!("{ok}A: {}", "b".repeat(HEAD_BYTES_MAX)), Fault::TooLong),
         (format!("{ok}{}", "A: b\r\n".repeat(HEAD_BYTES_MAX / 6)), Fault::TooLong),
-        (format!("{ok}{}\r\n", "A: b\r\n".repeat(200)), Fault::TooLong),
+        (format!("{ok}{}\r\n", "A: b\r\n".repeat(1025)), Fault::TooLong),
         (interim.repeat(9), Fault::Interim),
         (String::from("HTTP/1.1 101 Switching Protocols\r\n\r\n"), Fault::Upgrade),
         (String::new(), Fault::Cut),

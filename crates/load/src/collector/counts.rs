@@ -16,7 +16,7 @@ pub struct Counts {
 }
 
 /// An outcome's name, and the class that it is summed up in: httperf's word where it has one.
-const CLASSES: [(&str, &str); 23] = [
+const CLASSES: [(&str, &str); 24] = [
     ("good", "good"),
     ("status", "status"),
     ("wrong", "wrong"),
@@ -35,6 +35,7 @@ const CLASSES: [(&str, &str); 23] = [
     ("ended-first-byte", "ended"),
     ("ended-reply", "ended"),
     ("malformed", "malformed"),
+    ("unread", "unread"),
     ("fd-unavail", "fd-unavail"),
     ("addrunavail", "addrunavail"),
     ("not-started", "not-started"),
@@ -53,11 +54,12 @@ const fn place(outcome: Outcome) -> usize {
         Outcome::Reset(step) => 9 + step as usize,
         Outcome::Ended(step) => 13 + step as usize,
         Outcome::Malformed => 17,
-        Outcome::NoDescriptor => 18,
-        Outcome::NoAddress => 19,
-        Outcome::NotStarted => 20,
-        Outcome::Unreachable => 21,
-        Outcome::Other => 22,
+        Outcome::Unread => 18,
+        Outcome::NoDescriptor => 19,
+        Outcome::NoAddress => 20,
+        Outcome::NotStarted => 21,
+        Outcome::Unreachable => 22,
+        Outcome::Other => 23,
     }
 }
 
@@ -223,6 +225,7 @@ mod tests {
             (Outcome::Ended(Step::Connect), "ended-connect", "ended"),
             (Outcome::Ended(Step::Reply), "ended-reply", "ended"),
             (Outcome::Malformed, "malformed", "malformed"),
+            (Outcome::Unread, "unread", "unread"),
             (Outcome::NoDescriptor, "fd-unavail", "fd-unavail"),
             (Outcome::NoAddress, "addrunavail", "addrunavail"),
             (Outcome::NotStarted, "not-started", "not-started"),

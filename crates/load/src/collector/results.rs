@@ -295,8 +295,10 @@ impl Requests {
         if let Some(connected) = record.connected {
             self.connect.record(connected.since(since));
         }
-        let is_refusal =
-            matches!(record.outcome, Outcome::Status(_) | Outcome::Wrong | Outcome::Malformed);
+        let is_refusal = matches!(
+            record.outcome,
+            Outcome::Status(_) | Outcome::Wrong | Outcome::Malformed | Outcome::Unread
+        );
         if let Some(first_byte) = record.first_byte.filter(|_| !is_refusal) {
             self.first_byte.record(first_byte.since(since));
         }

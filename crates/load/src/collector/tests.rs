@@ -374,6 +374,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
             Outcome::TimedOut,
             Outcome::Refused,
             Outcome::Malformed,
+            Outcome::Unread,
             Outcome::NoDescriptor,
             Outcome::NoAddress,
             Outcome::NotStarted,

@@ -152,8 +152,8 @@ fn a_log_is_described_as_far_as_it_tells() {
         assert!((seen - sample).abs() < 1e-9 && model.is_none(), "{what}: {seen}, {model:?}");
     }
     let text = description.to_string();
-    let notes = "4 requests of the log by 2 clients; 1 more left out: no GET or HEAD of a file that was there; \
-                 1 unreadable\n";
+    let notes = "4 requests of the log by 2 clients; 1 more left out: no GET or HEAD of a file \
+                 that was there; 1 unreadable\n";
     let head = text.split_once(": ").expect("a name").1;
     assert!(
         head.starts_with(&format!("3 files with 0.00400 MB and 1 of unknown size\n{notes}")),

@@ -7,7 +7,7 @@ use measure::{Duration, Instant};
 
 use super::asked::Asked;
 use super::slab::Token;
-use super::talk::Talk;
+use super::talk::{Garbled, Talk};
 use super::wire::Wire;
 use crate::behaviour::Behaviour;
 use crate::record::{Outcome, Step};
@@ -66,7 +66,7 @@ pub(super) enum Loss {
     /// The server has ended it.
     End,
     /// What came is no reply.
-    Malformed,
+    Garbled(Garbled),
     /// Anything else.
     Other(Outcome),
 }
@@ -206,8 +206,9 @@ impl Loss {
         match self {
             Self::Impatience => Outcome::Impatient(step),
             Self::Reset => Outcome::Reset(step),
-            Self::Malformed if is_first => Outcome::Malformed,
-            Self::End | Self::Malformed => Outcome::Ended(step),
+            Self::Garbled(Garbled::Malformed) if is_first => Outcome::Malformed,
+            Self::Garbled(Garbled::Unread) if is_first => Outcome::Unread,
+            Self::End | Self::Garbled(_) => Outcome::Ended(step),
             Self::Other(outcome) => outcome,
         }
     }

@@ -9,7 +9,7 @@ use super::asked::Asked;
 use super::asking::assign;
 use super::connection::{Connection, Loss, State};
 use super::slab::Token;
-use super::talk::{Malformed, What};
+use super::talk::{Garbled, What};
 
 /// Receives of one connection before others have their turn: a megabyte.
 const RECEIVES_MAX: usize = 16;
@@ -122,7 +122,7 @@ impl Engine<'_> {
                     is_settled = true;
                     self.answered(token, &asked, keeps, !bytes.is_empty(), now);
                 }
-                Err(Malformed) => return self.lost(token, Loss::Malformed, now),
+                Err(garbled) => return self.lost(token, Loss::Garbled(garbled), now),
             }
         }
         if is_settled {
@@ -132,7 +132,7 @@ impl Engine<'_> {
     }
 
     /// Takes the beginning of `bytes`.
-    fn told(&mut self, token: Token, bytes: &mut &[u8], now: Instant) -> Result<Told, Malformed> {
+    fn told(&mut self, token: Token, bytes: &mut &[u8], now: Instant) -> Result<Told, Garbled> {
         let Some(Connection { talk, asked, .. }) = self.connections.named(token) else {
             return Ok(Told::Nothing);
         };
@@ -142,7 +142,8 @@ impl Engine<'_> {
         let Some(heard) = heard? else { return Ok(Told::Nothing) };
         *bytes = &bytes[heard.taken..];
         // Mostly the first of them.
-        let at = asked.iter().position(|asked| asked.tag == heard.tag).ok_or(Malformed)?;
+        let at = asked.iter().position(|asked| asked.tag == heard.tag);
+        let at = at.ok_or(Garbled::Malformed)?;
         let of = &mut asked[at];
         of.received(heard.taken, now);
         match heard.what {
@@ -157,7 +158,7 @@ impl Engine<'_> {
             }
             What::Content(piece) => of.content(piece),
             What::Whole => {
-                let whole = asked.remove(at).ok_or(Malformed)?;
+                let whole = asked.remove(at).ok_or(Garbled::Malformed)?;
                 return Ok(Told::Whole(whole, talk.keeps()));
             }
         }

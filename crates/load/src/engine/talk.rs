@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use h1::client::{self, Ask, Event, Exchange};
+use h1::client::{self, Ask, Event, Exchange, Fault};
 
 pub(super) use h1::client::{ReplyHead, Validators};
 
@@ -57,9 +57,23 @@ pub(super) enum What<'b> {
     Whole,
 }
 
-/// What came is no reply, or to nothing.
-#[derive(Debug)]
-pub(super) struct Malformed;
+/// Why what came is taken for no reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Garbled {
+    /// It is none of HTTP, or to nothing.
+    Malformed,
+    /// It is beyond what is read.
+    Unread,
+}
+
+impl From<Fault> for Garbled {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::TooLong | Fault::Interim => Self::Unread,
+            _ => Self::Malformed,
+        }
+    }
+}
 
 impl Talk {
     /// Writes a request at the end of `out`; its reply will be told by this tag.
@@ -91,14 +105,14 @@ impl Talk {
         &'b mut self,
         bytes: &'b [u8],
         _: &mut Vec<u8>,
-    ) -> Result<Option<Heard<'b>>, Malformed> {
+    ) -> Result<Option<Heard<'b>>, Garbled> {
         if self.is_free() {
             self.reading = self.later.pop_front();
         }
         let Some((tag, exchange)) = &mut self.reading else {
-            return if bytes.is_empty() { Ok(None) } else { Err(Malformed) };
+            return if bytes.is_empty() { Ok(None) } else { Err(Garbled::Malformed) };
         };
-        let (taken, event) = exchange.read(bytes).map_err(|_| Malformed)?;
+        let (taken, event) = exchange.read(bytes)?;
         let what = match event {
             Event::Part if taken == 0 => return Ok(None),
             Event::Part => What::Part,

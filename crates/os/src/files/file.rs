@@ -102,6 +102,14 @@ impl File {
     pub fn stat(&self) -> io::Result<Stat> {
         Stat::of(self.as_fd())
     }
+
+    /// The same as the file system knows it without asking another machine.
+    ///
+    /// # Errors
+    /// `WouldBlock`: the file system does not know all of it. The file system's.
+    pub fn stat_cached(&self) -> io::Result<Stat> {
+        Stat::cached(self.as_fd())
+    }
 }
 
 /// What was to be published, and was not.

@@ -2,7 +2,7 @@
 //! and never taken back (landlock(7)).
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -32,41 +32,63 @@ pub fn version() -> io::Result<u32> {
     u32::try_from(version).map_err(|_| io::Error::last_os_error())
 }
 
-/// From now on the calling thread, and those that it starts, reach what is granted and nothing
-/// else: no other file, and as far as this kernel's version goes no TCP port to bind or connect to
-/// (version 4), no device's ioctl (5), no abstract Unix socket and no signal to a process that is
-/// not confined with it (6). What is open stays so. A path that is not there, or that the process
-/// may not look up, grants nothing.
-///
-/// # Errors
-/// The kernel has no Landlock, or no memory.
-pub fn confine(grants: &[(&Path, Grant)]) -> io::Result<()> {
-    let version = version()?;
-    let ruleset = Ruleset {
-        files: files_handled(version),
-        network: if version >= 4 { BIND_TCP | CONNECT_TCP } else { 0 },
-        scopes: if version >= 6 { ABSTRACT_UNIX_SOCKET | SIGNAL } else { 0 },
-    };
-    let rules = Descriptor::by(|| {
-        // SAFETY: the kernel reads one structure of the size given. Older ones accept one that is
-        // longer than theirs if the rest of it is zero, which it is.
-        let fd = unsafe {
-            let size = size_of::<Ruleset>();
-            libc::syscall(libc::SYS_landlock_create_ruleset, &raw const ruleset, size, 0_u32)
+/// What is granted: a process looks the paths up, and others confine themselves later without doing
+/// so again.
+#[derive(Debug)]
+pub struct Rules(Descriptor);
+
+impl Rules {
+    /// Grants these, and nothing else: no other file, and as far as this kernel's version goes no
+    /// TCP port to bind or connect to (version 4), no device's ioctl (5), no abstract Unix socket
+    /// and no signal to a process that is not confined with it (6). A path that is not there, or
+    /// that the process may not look up, grants nothing.
+    ///
+    /// # Errors
+    /// The kernel has no Landlock, or no memory.
+    pub fn new(grants: &[(&Path, Grant)]) -> io::Result<Self> {
+        let version = version()?;
+        let ruleset = Ruleset {
+            files: files_handled(version),
+            network: if version >= 4 { BIND_TCP | CONNECT_TCP } else { 0 },
+            scopes: if version >= 6 { ABSTRACT_UNIX_SOCKET | SIGNAL } else { 0 },
         };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
+        let rules = Descriptor::by(|| {
+            // SAFETY: the kernel reads one structure of the size given. Older ones accept one that
+            // is longer than theirs if the rest of it is zero, which it is.
+            let fd = unsafe {
+                let size = size_of::<Ruleset>();
+                libc::syscall(libc::SYS_landlock_create_ruleset, &raw const ruleset, size, 0_u32)
+            };
+            if fd < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // SAFETY: the descriptor is new, and nobody else has it.
+            Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+        })?;
+        for &(path, grant) in grants {
+            add(&rules, path, grant)?;
         }
-        // SAFETY: the descriptor is new, and nobody else has it.
-        Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
-    })?;
-    for &(path, grant) in grants {
-        add(&rules, path, grant)?;
+        Ok(Self(rules))
     }
-    crate::process::gain_nothing()?;
-    // SAFETY: numbers go in, and no memory is touched.
-    let done = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0_u32) };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+
+    /// From now on the calling thread, and those that it starts, reach what is granted and nothing
+    /// else. What is open stays so.
+    ///
+    /// # Errors
+    /// As many rules hold already as there may be, or no memory.
+    pub fn confine(&self) -> io::Result<()> {
+        crate::process::gain_nothing()?;
+        let rules = self.number();
+        // SAFETY: numbers go in, and no memory is touched.
+        let done = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules, 0_u32) };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Its descriptor.
+    #[must_use]
+    pub fn number(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
 }
 
 fn add(rules: &Descriptor, path: &Path, grant: Grant) -> io::Result<()> {

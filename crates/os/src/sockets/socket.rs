@@ -7,6 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, sockopt};
 
+use super::socket_diag;
 use crate::File;
 use crate::sharing::Descriptor;
 
@@ -169,9 +170,20 @@ impl Socket {
         self.peer().map(|peer| peer.ip().to_canonical())
     }
 
-    /// The user who made the connection, on a Unix socket; `None` on others.
+    /// The user who made the connection, if it was made on this machine: on a Unix socket, or over
+    /// TCP from this network namespace.
     #[must_use]
     pub fn peer_user(&self) -> Option<u32> {
+        match self.peer() {
+            Some(peer) => {
+                let own = rustix::net::getsockname(&self.fd).ok()?;
+                socket_diag::user_of(peer, SocketAddr::try_from(own).ok()?).ok()
+            }
+            None => self.unix_peer_user(),
+        }
+    }
+
+    fn unix_peer_user(&self) -> Option<u32> {
         // Where the kernel knows of nobody, or of a process that cannot be seen from here, it gives
         // that no number, for which rustix has no form.
         const NOBODY: u32 = u32::MAX;

@@ -1,7 +1,8 @@
-//! What the kernel tells of others' listening sockets (sock_diag(7)): the one place outside of the
-//! owner's process where the drops of a socket are counted.
+//! What the kernel tells of others' sockets (sock_diag(7)): the one place outside of the owner's
+//! process that has the drops of a listening socket, and the user of a connection's other end.
 
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 
 use rustix::io::retry_on_intr;
@@ -30,16 +31,53 @@ pub struct Listening {
 /// # Errors
 /// A kernel without INET_DIAG (`NotFound`), or without netlink.
 pub fn listening() -> io::Result<Vec<Listening>> {
-    let flags = SocketFlags::CLOEXEC;
-    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(SOCK_DIAG))?;
     let mut all = Vec::new();
     for family in [AddressFamily::INET, AddressFamily::INET6] {
-        let kernel = SocketAddrNetlink::new(0, 0);
-        let request = request(family.as_raw() as u8);
-        retry_on_intr(|| sendto(&socket, &request, SendFlags::empty(), &kernel))?;
+        let socket = ask(REQUEST_DUMP, family, (LISTEN, 1 << (MEMORY - 1)), &[0; ID])?;
         answers(&socket, &mut all)?;
     }
     Ok(all)
+}
+
+/// The user who made the TCP socket that is bound to `own` and connected to `peer`, in the network
+/// namespace of the calling thread.
+///
+/// # Errors
+/// As [`listening`]; there is no such socket (`NotFound`).
+pub(super) fn user_of(own: SocketAddr, peer: SocketAddr) -> io::Result<u32> {
+    let (own_ip, peer_ip) = (own.ip().to_canonical(), peer.ip().to_canonical());
+    let family = if own_ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let mut id = [0; ID];
+    for (place, port) in [(0, own.port()), (2, peer.port())] {
+        id[place..place + 2].copy_from_slice(&port.to_be_bytes());
+    }
+    for (place, ip) in [(4, own_ip), (20, peer_ip)] {
+        match ip {
+            IpAddr::V4(ip) => id[place..place + 4].copy_from_slice(&ip.octets()),
+            IpAddr::V6(ip) => id[place..place + 16].copy_from_slice(&ip.octets()),
+        }
+    }
+    // On any interface; with any cookie (INET_DIAG_NOCOOKIE).
+    id[40..].fill(0xff);
+    let socket = ask(REQUEST, family, (u32::MAX, 0), &id)?;
+    let mut buffer = vec![0; MESSAGE_BYTES];
+    let (_, length) = retry_on_intr(|| recv(&socket, &mut buffer[..], RecvFlags::empty()))?;
+    user(buffer.get(..length).unwrap_or_default())
+}
+
+/// Asks for sockets in these states, with extensions; returns where the answer comes.
+fn ask(
+    flags: u16,
+    family: AddressFamily,
+    (states, extensions): (u32, u8),
+    id: &[u8],
+) -> io::Result<OwnedFd> {
+    let own = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, own, Some(SOCK_DIAG))?;
+    let request = request(flags, family.as_raw() as u8, (states, extensions), id);
+    let kernel = SocketAddrNetlink::new(0, 0);
+    retry_on_intr(|| sendto(&socket, &request, SendFlags::empty(), &kernel))?;
+    Ok(socket)
 }
 
 /// Messages of one answer: a listener takes about 130 bytes, so that this is far more than a
@@ -65,7 +103,8 @@ const BY_FAMILY: u16 = 20;
 /// NLMSG_ERROR and NLMSG_DONE, from linux/netlink.h.
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
-/// Of linux/netlink.h: NLM_F_REQUEST and NLM_F_DUMP.
+/// Of linux/netlink.h: NLM_F_REQUEST, and with NLM_F_DUMP.
+const REQUEST: u16 = 0x1;
 const REQUEST_DUMP: u16 = 0x301;
 /// INET_DIAG_SKMEMINFO, from linux/inet_diag.h; place 8 of it is SK_MEMINFO_DROPS.
 const MEMORY: u16 = 7;
@@ -78,17 +117,40 @@ const HEADER: usize = 16;
 /// struct inet_diag_msg.
 const BODY: usize = 72;
 
+/// struct inet_diag_sockid.
+const ID: usize = 48;
+/// Places in struct inet_diag_msg.
+const USER_AT: usize = 64;
+const INODE_AT: usize = 68;
+
 /// nlmsghdr and inet_diag_req_v2.
-fn request(family: u8) -> Vec<u8> {
+fn request(flags: u16, family: u8, (states, extensions): (u32, u8), id: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend_from_slice(&72_u32.to_ne_bytes());
     bytes.extend_from_slice(&BY_FAMILY.to_ne_bytes());
-    bytes.extend_from_slice(&REQUEST_DUMP.to_ne_bytes());
+    bytes.extend_from_slice(&flags.to_ne_bytes());
     bytes.extend_from_slice(&[0; 8]);
-    bytes.extend_from_slice(&[family, TCP, 1 << (MEMORY - 1), 0]);
-    bytes.extend_from_slice(&LISTEN.to_ne_bytes());
-    bytes.extend_from_slice(&[0; 48]);
+    bytes.extend_from_slice(&[family, TCP, extensions, 0]);
+    bytes.extend_from_slice(&states.to_ne_bytes());
+    bytes.extend_from_slice(id);
     bytes
+}
+
+/// The user of the one socket that an answer tells of.
+fn user(bytes: &[u8]) -> io::Result<u32> {
+    let length = u32_at(bytes, 0)? as usize;
+    let message = bytes.get(HEADER..length).ok_or(io::ErrorKind::InvalidData)?;
+    match u16_at(bytes, 4)? {
+        BY_FAMILY => u32_at(message, USER_AT),
+        ERROR => Err(refusal(message)?),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+/// Of an NLMSG_ERROR.
+fn refusal(message: &[u8]) -> io::Result<io::Error> {
+    let code = u32_at(message, 0)?.cast_signed();
+    Ok(io::Error::from_raw_os_error(code.saturating_neg()))
 }
 
 /// Whether more is to come.
@@ -104,10 +166,7 @@ fn parse(mut bytes: &[u8], all: &mut Vec<Listening>) -> io::Result<Dump> {
         let message = bytes.get(HEADER..length).ok_or(io::ErrorKind::InvalidData)?;
         match u16_at(bytes, 4)? {
             DONE => return Ok(Dump::Ended),
-            ERROR => {
-                let code = u32_at(message, 0)?.cast_signed();
-                return Err(io::Error::from_raw_os_error(code.saturating_neg()));
-            }
+            ERROR => return Err(refusal(message)?),
             BY_FAMILY => all.push(listener(message)?),
             _ => {}
         }
@@ -120,7 +179,7 @@ fn parse(mut bytes: &[u8], all: &mut Vec<Listening>) -> io::Result<Dump> {
 fn listener(message: &[u8]) -> io::Result<Listening> {
     let port = message.get(4..6).and_then(|two| two.try_into().ok());
     let mut listening = Listening {
-        inode: u32_at(message, 68)?,
+        inode: u32_at(message, INODE_AT)?,
         port: u16::from_be_bytes(port.ok_or(io::ErrorKind::InvalidData)?),
         waiting: u32_at(message, 56)?,
         backlog: u32_at(message, 60)?,
@@ -197,6 +256,31 @@ mod tests {
             let mut all = Vec::new();
             let told = parse(&bytes, &mut all).map(|dump| (dump, all)).map_err(|e| e.kind());
             assert_eq!(told, expected, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn the_user_of_the_other_end_is_known() {
+        for address in ["127.0.0.1:0", "[::1]:0", "[::]:0"] {
+            let Ok(listener) = TcpListener::bind(address) else { continue };
+            let port = listener.local_addr().unwrap().port();
+            let to = if address == "[::1]:0" {
+                format!("[::1]:{port}")
+            } else {
+                format!("127.0.0.1:{port}")
+            };
+            let client = TcpStream::connect(to).unwrap();
+            let (served, _) = listener.accept().unwrap();
+            let (own, peer) = (served.peer_addr().unwrap(), served.local_addr().unwrap());
+            assert_eq!(user_of(own, peer).unwrap(), crate::users::effective().0, "{address}");
+            drop(client);
+            let nobody = SocketAddr::new(own.ip(), 1);
+            assert_eq!(user_of(nobody, peer).unwrap_err().kind(), io::ErrorKind::NotFound);
+        }
+        let error = message(ERROR, &(-1_i32).to_ne_bytes());
+        assert_eq!(user(&error).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        for bytes in [&[][..], &[0; HEADER], &[255; HEADER], &message(BY_FAMILY, &[0; 20])] {
+            assert_eq!(user(bytes).unwrap_err().kind(), io::ErrorKind::InvalidData, "{bytes:?}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use os::landlock::{self, Grant};
+use os::landlock::{self, Grant, Rules};
 use os::process::{self, Exit, Fork};
 use os::{Directory, Opened, users};
 
@@ -42,10 +42,14 @@ fn place() -> tempfile::TempDir {
     place
 }
 
+fn confine(grants: &[(&Path, Grant)]) -> std::io::Result<()> {
+    Rules::new(grants)?.confine()
+}
+
 fn confined(home: &Path) {
     let (root, logs) = (home.join("root"), home.join("logs"));
     let grants = [(&*root, Grant::Read), (&*logs, Grant::Write)];
-    landlock::confine(&grants).expect("this kernel has it");
+    confine(&grants).expect("this kernel has it");
 }
 
 fn append(path: &Path) -> std::io::Result<()> {
@@ -95,7 +99,7 @@ pub(crate) fn nothing_else_can_be_reached() {
         refused("a directory in the logs", fs::create_dir(home.join("logs/new")));
         refused(
             "other rules",
-            landlock::confine(&[(Path::new("/"), Grant::Read)])
+            confine(&[(Path::new("/"), Grant::Read)])
                 .and_then(|()| fs::read("/etc/passwd").map(drop)),
         );
         assert_eq!(before.metadata().unwrap().len(), 1, "what was open stays open");
@@ -111,7 +115,7 @@ pub(crate) fn the_network_is_closed() {
     let address = listener.local_addr().unwrap();
     let client = TcpStream::connect(address).unwrap();
     in_child(|| {
-        landlock::confine(&[]).unwrap();
+        confine(&[]).unwrap();
         let refused = TcpStream::connect(address).expect_err("connecting");
         assert_eq!(refused.kind(), ErrorKind::PermissionDenied);
         let refused = TcpListener::bind("127.0.0.1:0").expect_err("binding");
@@ -141,7 +145,7 @@ pub(crate) fn a_path_that_cannot_be_looked_up_grants_nothing() {
         let mut grants: Vec<_> = paths.iter().map(|path| (&**path, Grant::Read)).collect();
         let other = home.join("other");
         grants.push((&other, Grant::Read));
-        landlock::confine(&grants).expect("nothing is wrong");
+        confine(&grants).expect("nothing is wrong");
         fs::read(home.join("root/a/file")).expect_err("not granted");
         assert_eq!(fs::read(other.join("secret")).unwrap(), b"s", "what stands behind them");
     });

@@ -339,7 +339,7 @@ fn peers_have_addresses() {
         assert_eq!(os::wait_readable([listener.as_fd()], Some(PATIENCE)).unwrap(), [true]);
         let socket = listener.accept(Blocking::No).unwrap();
         assert_eq!(socket.peer_ip(), Some(seen), "{text}");
-        assert_eq!(socket.peer_user(), None, "{text}");
+        assert_eq!(socket.peer_user(), Some(os::users::effective().0), "{text}");
         let told = socket.peer().unwrap();
         assert_eq!(
             (told.ip().to_canonical(), told.port()),

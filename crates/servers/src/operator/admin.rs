@@ -62,11 +62,10 @@ struct Client {
 /// Where a connection comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum From {
-    /// The Unix socket, where no browser is. Whoever may open it may read; root turns knobs, and
-    /// the user who serves, but not a proxy that lets others in.
-    Socket { turns: bool },
+    /// The Unix socket, where no browser is. Whoever may open it may read.
+    Socket { is_operator: bool },
     /// This machine: perhaps a page of somebody else's in a browser.
-    ThisMachine,
+    ThisMachine { is_operator: bool },
     /// Another machine.
     Elsewhere,
 }
@@ -275,9 +274,12 @@ impl<'s> Admin<'s> {
                     if is_full && !evict(&mut self.clients, &mut self.poller) {
                         continue;
                     }
+                    let is_operator = || is_operator(socket.peer_user());
                     let from = match socket.peer_ip() {
-                        _ if *is_unix => From::Socket { turns: is_operator(socket.peer_user()) },
-                        Some(ip) if ip.is_loopback() => From::ThisMachine,
+                        _ if *is_unix => From::Socket { is_operator: is_operator() },
+                        Some(ip) if ip.is_loopback() => {
+                            From::ThisMachine { is_operator: is_operator() }
+                        }
                         // Who is gone already has no address, and its bytes can still be read.
                         _ => From::Elsewhere,
                     };
@@ -340,7 +342,8 @@ impl Service for Page<'_> {
     }
 }
 
-/// Whether a user of this machine is the operator: root, or who serves.
+/// Whether a user may turn knobs: root, and the user who serves. Other users of this machine, and a
+/// proxy that lets others in, may only read.
 fn is_operator(user: Option<u32>) -> bool {
     user.is_some_and(|user| user == 0 || user == os::users::effective().0)
 }

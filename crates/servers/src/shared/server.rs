@@ -3,6 +3,7 @@ use std::os::fd::RawFd;
 use std::sync::{Arc, Barrier};
 
 use h1::{Chunk, Date, FilePart, Limits, Loaded, Lookup, Miss, Now, Shared, Status};
+use os::landlock::Rules;
 use os::queue_drops::QueueDrops;
 use os::ring::Ring;
 use os::thread::Schedule;
@@ -68,6 +69,8 @@ pub struct Server {
     pub admissions: Admissions,
     /// Makes a session for each connection.
     pub sessions: Sessions,
+    /// What workers are confined to.
+    pub(crate) rules: Option<Rules>,
     /// What went wrong, and what changed.
     pub errors: Arc<ErrorLog>,
     /// Whether sessions have to be told who their peer is.
@@ -113,7 +116,8 @@ impl Server {
         let own = [self.orders.wake(worker).number(), self.errors.descriptor()];
         let files = self.trace.iter().chain(&self.admission_log).map(LineFile::number);
         let log = self.access_log.iter().filter_map(log::Target::number);
-        listeners.chain(bell).chain(own).chain(log).chain(files).collect()
+        let rules = self.rules.iter().map(Rules::number);
+        listeners.chain(bell).chain(own).chain(log).chain(files).chain(rules).collect()
     }
 
     /// In a drain, when nobody waits any more: whoever comes now to one of these places is told at

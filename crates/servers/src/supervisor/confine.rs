@@ -5,7 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use os::landlock::{self, Grant};
+use os::landlock::{self, Grant, Rules};
 use os::seccomp::{self, Kind};
 use os::users;
 use site::rules::Effect;
@@ -18,15 +18,24 @@ use crate::supervisor::voice::Voice;
 const PASSWD: &str = "/etc/passwd";
 const GROUP: &str = "/etc/group";
 
+/// What workers may reach, if they are confined to that. Looked up once for all workers: a worker
+/// that takes another's place waits for no disk.
+pub(crate) fn rules(settings: &Settings) -> io::Result<Option<Rules>> {
+    if !applies(settings.landlock, landlock::version) {
+        return Ok(None);
+    }
+    let grants = grants(settings);
+    let grants: Vec<_> = grants.iter().map(|(path, grant)| (path.as_path(), *grant)).collect();
+    Rules::new(&grants).map(Some)
+}
+
 /// In a thread of a worker that has started no other: from now on it, and those that it starts,
 /// reach what serving needs, by such calls.
 pub(crate) fn confine(server: &Server, calls: Kind) -> io::Result<()> {
     let settings = &server.settings;
     let failed = |flag: &str, e: &io::Error| io::Error::other(format!("--{flag}: {e}"));
-    if applies(settings.landlock, landlock::version) {
-        let grants = grants(settings);
-        let grants: Vec<_> = grants.iter().map(|(path, grant)| (path.as_path(), *grant)).collect();
-        landlock::confine(&grants).map_err(|e| failed("landlock", &e))?;
+    if let Some(rules) = &server.rules {
+        rules.confine().map_err(|e| failed("landlock", &e))?;
     }
     if applies(settings.seccomp, seccomp::probe) {
         seccomp::confine(calls).map_err(|e| failed("seccomp", &e))?;

@@ -13,6 +13,7 @@ pub(crate) mod judge;
 mod keeper;
 mod lookout;
 mod number;
+mod rehearsal;
 mod serving;
 mod split;
 mod start;
@@ -27,10 +28,12 @@ use std::{io, mem};
 use h1::{Limits, Shared};
 use measure::{Duration, Instant};
 use os::notify::State;
+use os::process::{self, Exit};
 use os::signals::{Signal, Signals};
-use os::{PidFile, limits, process};
+use os::{PidFile, limits};
 
 use self::generation::Generation;
+use self::rehearsal::{ANSWERED_WITHIN, Rehearsal};
 use self::start::Before;
 use self::upgrade::{Inheritance, Upgrade};
 pub use self::voice::Voice;
@@ -89,6 +92,7 @@ pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
         inheritance,
         pid_file,
         upgrade: None,
+        rehearsal: None,
         wants_reload: false,
         wants_upgrade: false,
         gone: Totals::default(),
@@ -143,6 +147,8 @@ struct Supervisor<'s> {
     pid_file: Option<PidFile>,
     /// Another program that is to take over.
     upgrade: Option<Upgrade>,
+    /// The reload that comes next.
+    rehearsal: Option<Rehearsal>,
     /// A reload, or an upgrade, was asked for and waits.
     wants_reload: bool,
     wants_upgrade: bool,
@@ -187,7 +193,8 @@ impl Supervisor<'_> {
             let due = self.generations.iter().filter_map(Generation::due).min();
             let looks = starting.is_some() || self.upgrade.is_some();
             let look = looks.then(|| now + LOOK_EVERY);
-            let patience = due.into_iter().chain(look).min().map(|at| at - now);
+            let answer = self.rehearsal.as_ref().map(Rehearsal::due);
+            let patience = due.into_iter().chain(look).chain(answer).min().map(|at| at - now);
             match self.wait(patience).map_err(blind)? {
                 Some(Signal::Term | Signal::Int) => return Ok(End::Stopped),
                 Some(Signal::Hup) => match program.hangup {
@@ -201,7 +208,8 @@ impl Supervisor<'_> {
                 None => {}
             }
             let now = os::clock::monotonic();
-            let is_alone = starting.is_none() && self.upgrade.is_none();
+            let is_reloading = starting.is_some() || self.rehearsal.is_some();
+            let is_alone = !is_reloading && self.upgrade.is_none();
             for generation in &mut self.generations {
                 generation.tick(now, is_alone, &mut program.voice);
             }
@@ -223,16 +231,48 @@ impl Supervisor<'_> {
                     program.voice.complain(&text);
                 }
             }
-            // A socket that is about to end is not to be anybody else's.
-            let is_parting = self.generations.iter().any(Generation::is_parting);
-            let is_quiet = starting.is_none() && self.upgrade.is_none() && !is_parting;
-            if is_quiet && mem::take(&mut self.wants_upgrade) {
+            if self.rehearsal.as_ref().is_some_and(|rehearsal| rehearsal.due() <= now) {
+                self.give_reload_up(program);
+            }
+            if self.is_quiet(starting) && mem::take(&mut self.wants_upgrade) {
                 self.begin_upgrade(program);
-            } else if is_quiet && self.wants_reload && self.generations.len() <= ENDING_MAX {
-                self.wants_reload = false;
-                starting = self.reload(program).then_some(now);
+            } else if self.is_quiet(starting)
+                && self.generations.len() <= ENDING_MAX
+                && mem::take(&mut self.wants_reload)
+            {
+                self.rehearse(program);
             }
         }
+    }
+
+    /// Whether nothing is on its way that a reload or an upgrade would meet.
+    fn is_quiet(&self, starting: Option<Instant>) -> bool {
+        // A socket that is about to end is not to be anybody else's.
+        let is_parting = self.generations.iter().any(Generation::is_parting);
+        starting.is_none() && self.upgrade.is_none() && self.rehearsal.is_none() && !is_parting
+    }
+
+    /// Begins a reload.
+    fn rehearse(&mut self, program: &mut Program<'_>) {
+        tell(State::Reloading);
+        match Rehearsal::begin(program) {
+            Ok(rehearsal) => self.rehearsal = Some(rehearsal),
+            Err(e) => self.stays(&format!("no process to look at the settings: {e}"), program),
+        }
+    }
+
+    /// The disks that the settings name do not answer.
+    fn give_reload_up(&mut self, program: &mut Program<'_>) {
+        let Some(rehearsal) = self.rehearsal.take() else { return };
+        rehearsal.give_up();
+        let within = ANSWERED_WITHIN.as_secs();
+        let why = "a disk or mount that the settings name does not answer within";
+        self.stays(&format!("{why} {within} s"), program);
+    }
+
+    fn stays(&self, why: &str, program: &mut Program<'_>) {
+        program.voice.complain(&format!("not reloaded: {why}"));
+        tell(State::Ready);
     }
 
     /// Waits for a signal; meanwhile the admin listener tells of the generation that serves. One
@@ -259,7 +299,6 @@ impl Supervisor<'_> {
     /// Starts a generation with the settings of now; `false`: that cannot be, and all stays as it
     /// is.
     fn reload(&mut self, program: &mut Program<'_>) -> bool {
-        tell(State::Reloading);
         let settings = asked(program);
         let settings = settings.map(|settings| self.keep_what_stays(settings, &mut program.voice));
         match settings.and_then(|settings| self.start(settings, program)) {
@@ -376,6 +415,13 @@ impl Supervisor<'_> {
                 program.voice.complain(&format!("not upgraded: process {pid} {exit}"));
                 number::write(self.pid_file.as_mut(), &mut program.voice);
             }
+            if self.rehearsal.take_if(|rehearsal| rehearsal.pid == pid).is_some() {
+                match exit {
+                    Exit::Status(_) => *starting = self.reload(program).then_some(now),
+                    // It has perhaps not seen all disks answer.
+                    Exit::Killed(_) => self.stays(&format!("process {pid} {exit}"), program),
+                }
+            }
             for generation in &mut self.generations {
                 let Err(failure) = generation.bury(pid, exit, now, &mut program.voice) else {
                     continue;
@@ -397,8 +443,7 @@ impl Supervisor<'_> {
             let serving = others.iter().rfind(|generation| generation.serves());
             last.retire(serving.map(|generation| &*generation.server), now);
         }
-        program.voice.complain(&format!("not reloaded: {why}"));
-        tell(State::Ready);
+        self.stays(why, program);
     }
 
     /// Generations without a worker are over; what they have counted stays. Returns how many

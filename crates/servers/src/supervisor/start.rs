@@ -134,8 +134,11 @@ pub(crate) fn server(
     announce(&settings, &site, architecture, &listeners, &split, voice);
     warn(&settings, is_told_where, voice);
     confine::announce(&settings, voice)?;
+    let rules = confine::rules(&settings)
+        .map_err(|e| Failure::Machine(format!("{}: {e}", settings.said("landlock", "on"))))?;
     Ok(Server {
         architecture,
+        rules,
         site,
         sessions,
         asks_who: by_address::is_wanted(&settings),

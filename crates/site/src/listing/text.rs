@@ -35,9 +35,9 @@ pub(super) fn add_json(page: &mut String, text: &str) {
     page.push('"');
 }
 
-/// Whether it is a control character, or is not seen itself and may have others seen in another order: `evil\u{202E}gpj.exe`
-/// would look like `evilexe.jpg`. Those two that join letters and emoji are what they seem, U+200C
-/// and U+200D.
+/// Whether it is a control character, or is not seen itself and may have others seen in another
+/// order: `evil\u{202E}gpj.exe` would look like `evilexe.jpg`. Those two that join letters and
+/// emoji are what they seem, U+200C and U+200D.
 fn hides(c: char) -> bool {
     c.is_control()
         || matches!(

@@ -33,6 +33,29 @@ fn a_change_shows_within_a_second_and_not_before_it_is_looked_for() {
     });
 }
 
+/// By rsync --inplace for instance: no new bytes are sent under the validators of the old ones.
+#[test]
+fn a_file_that_changes_in_place_is_looked_at_at_once() {
+    let settings = Settings { small_bytes_max: 0, ..Settings::default() };
+    let town = Town::with(&settings, &[("a", "AAAA"), ("b", "text")]);
+    let old = [town.get("/a").page(), town.get("/a").page()];
+    assert_eq!(old.each_ref().map(|page| page.hit), [false, true]);
+    // A later time, however coarse the clock of the file system is.
+    let later = SystemTime::now() + Duration::from_secs(10);
+    for text in ["BBBB", "longer than that"] {
+        fs::write(town.path("a"), text).unwrap();
+        fs::File::open(town.path("a")).unwrap().set_modified(later).unwrap();
+        let new = town.get("/a").page();
+        assert_eq!((&*new.text, new.hit), (text, false));
+        assert!(town.get("/a").page().hit);
+    }
+    // A new file under the old name is found when the name is looked at again.
+    assert_eq!(town.get("/b").text(), "text");
+    fs::remove_file(town.path("b")).unwrap();
+    town.write("b", "other");
+    assert!(town.get("/b").page().hit);
+}
+
 #[test]
 fn answers_come_of_age() {
     // Age; how long after it was compared it is asked for, and whether memory answers.

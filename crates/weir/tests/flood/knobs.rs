@@ -114,7 +114,7 @@ fn a_share_is_turned_while_workers_serve() {
     });
 }
 
-/// Each client retries from its port, and its retry is refused, whichever worker has set the filter.
+/// Each client retries from its port, and is refused again, whichever worker has set the filter.
 #[test]
 fn syn_filter_refuses_the_same_clients_after_its_worker_is_replaced() {
     let site = Fixture::new();

@@ -1,5 +1,6 @@
-//! A file system whose files are slow: a read of one waits until the test lets it go on. Looking up
-//! and opening are quick. Nothing of it stays in the page cache from one opening to the next.
+//! A file system whose files are slow: a read of one waits until the test lets it go on. Opening
+//! is quick, and so is looking up, but for one directory when a test asks for that. Nothing of it
+//! stays in the page cache from one opening to the next.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -42,11 +43,17 @@ const BROKEN_FROM: usize = 7;
 /// Less than the server keeps in memory.
 const BROKEN_BYTES: usize = 100;
 
-/// The number of the first file; the root is 1.
-const FIRST: usize = 2;
+/// A directory that has the same files.
+pub(crate) const DIRECTORY: &str = "directory";
+
+/// The numbers of the directory and of the first file; the root is 1.
+const DIRECTORY_NODE: u64 = 2;
+const FIRST: usize = 3;
 
 pub(crate) struct SlowFiles {
     gate: Arc<Gate>,
+    /// For lookups of the directory.
+    lookups: Arc<Gate>,
     begun: Receiver<&'static str>,
     /// Unmounts when dropped, after the gate has been opened.
     _session: BackgroundSession,
@@ -84,18 +91,31 @@ impl SlowFiles {
         std::fs::create_dir_all(at)?;
         let (begins, begun) = channel();
         let gate = Arc::new(Gate::default());
+        let lookups = Arc::new(Gate::default());
+        lookups.open(u64::MAX);
         let longest = FILES.iter().map(|(_, bytes)| *bytes).max().unwrap_or_default();
         let longest = Arc::new(pattern(longest));
-        let files = Files { gate: Arc::clone(&gate), begins: Mutex::new(begins), longest };
+        let gates = (Arc::clone(&gate), Arc::clone(&lookups));
+        let files = Files { gate: gates.0, lookups: gates.1, begins: Mutex::new(begins), longest };
         let mut config = Config::default();
         config.mount_options = vec![MountOption::RO, MountOption::FSName("weir-test".into())];
         let session = fuser::spawn_mount(files, at, &config)?;
-        Ok(Self { gate, begun, _session: session })
+        Ok(Self { gate, lookups, begun, _session: session })
     }
 
     /// Waits until somebody reads that file who is not let go on.
     pub(crate) fn await_read(&self, name: &str) {
         while self.begun.recv_timeout(PATIENCE).expect("nobody reads the slow file") != name {}
+    }
+
+    /// From now on whatever looks the directory up waits.
+    pub(crate) fn hold_lookups(&self) {
+        self.lookups.open(0);
+    }
+
+    /// Lets lookups go on, from now on.
+    pub(crate) fn release_lookups(&self) {
+        self.lookups.open(u64::MAX);
     }
 
     /// Waits until so many files are read by somebody who is not let go on, and then until no other
@@ -130,6 +150,7 @@ impl SlowFiles {
 impl Drop for SlowFiles {
     fn drop(&mut self) {
         self.gate.open(u64::MAX);
+        self.lookups.open(u64::MAX);
     }
 }
 
@@ -164,6 +185,7 @@ impl Gate {
 
 struct Files {
     gate: Arc<Gate>,
+    lookups: Arc<Gate>,
     begins: Mutex<Sender<&'static str>>,
     /// The content of which each file has the beginning.
     longest: Arc<Vec<u8>>,
@@ -171,6 +193,18 @@ struct Files {
 
 impl Filesystem for Files {
     fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        if name == DIRECTORY {
+            if !self.lookups.is_open(0) {
+                // As with reads.
+                let _ = self.begins.lock().expect("a sender").send(DIRECTORY);
+            }
+            let lookups = Arc::clone(&self.lookups);
+            std::thread::spawn(move || {
+                lookups.pass(0);
+                reply.entry(&Duration::ZERO, &attributes(DIRECTORY_NODE), Generation(0));
+            });
+            return;
+        }
         match FILES.iter().position(|(known, _)| name == OsStr::new(known)) {
             Some(at) => {
                 let node = (FIRST + at) as u64;
@@ -216,7 +250,7 @@ impl Filesystem for Files {
 }
 
 fn attributes(node: u64) -> FileAttr {
-    let is_root = node == u64::from(INodeNo::ROOT);
+    let is_directory = node == u64::from(INodeNo::ROOT) || node == DIRECTORY_NODE;
     let file = (node as usize).checked_sub(FIRST).and_then(|at| FILES.get(at));
     let size = file.map_or(0, |(_, bytes)| *bytes as u64);
     FileAttr {
@@ -227,8 +261,8 @@ fn attributes(node: u64) -> FileAttr {
         mtime: UNIX_EPOCH + Duration::from_secs(784_111_777),
         ctime: UNIX_EPOCH,
         crtime: UNIX_EPOCH,
-        kind: if is_root { FileType::Directory } else { FileType::RegularFile },
-        perm: if is_root { 0o755 } else { 0o644 },
+        kind: if is_directory { FileType::Directory } else { FileType::RegularFile },
+        perm: if is_directory { 0o755 } else { 0o644 },
         nlink: 1,
         uid: 0,
         gid: 0,

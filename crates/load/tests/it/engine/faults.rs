@@ -12,7 +12,7 @@ use load::behaviour::{GivesUpBy, Keeps};
 use load::engine;
 use load::record::Outcome::{
     self, Ended, Good, Impatient, Malformed, NoAddress, NotStarted, Refused, Reset, Status,
-    Unreachable, Wrong,
+    Unreachable, Unread, Wrong,
 };
 use load::record::Step;
 use load::session::Method;
@@ -45,7 +45,8 @@ fn each_fault_counts_in_its_class() {
         ("a malformed head", |c| tell(c, "HTTP/1.1 200 OK\r\nno colon\r\n\r\n").wait(), Malformed),
         ("another protocol", |c| tell(c, "SSH-2.0-x\r\n").wait(), Malformed),
         ("two lengths", |c| tell(c, TWO_LENGTHS).wait(), Malformed),
-        ("a head without end", |c| tell(c, vec![b'x'; 1 << 20]).wait(), Malformed),
+        ("no head", |c| tell(c, vec![b'x'; 1 << 20]).wait(), Malformed),
+        ("a head without end", |c| tell(c, endless_head()).wait(), Unread),
         ("content without a length", |c| drop(tell(c, unframed())), Good),
         ("content in chunks", |c| tell(c, chunked()).wait(), Good),
         ("first hints", |c| tell(c, hinted()).wait(), Good),
@@ -83,6 +84,10 @@ fn tell(mut client: Client, bytes: impl AsRef<[u8]>) -> Client {
 
 const NOT_FOUND: &str = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
 const TWO_LENGTHS: &str = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab";
+
+fn endless_head() -> Vec<u8> {
+    ["HTTP/1.1 200 OK\r\n", &"A: b\r\n".repeat(1 << 17)].concat().into_bytes()
+}
 
 fn right() -> Vec<u8> {
     made("/0", BYTES)

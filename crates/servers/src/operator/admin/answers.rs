@@ -54,10 +54,12 @@ fn answer(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Answer<
         b"/ready" if serves => text(Status::OK, "ok"),
         b"/ready" => text(Status::SERVICE_UNAVAILABLE, "no worker is ready yet"),
         // Balancers ask the above by any name.
-        _ if from == From::ThisMachine && named(head.host()) == Named::Otherwise => text(
-            Status::FORBIDDEN,
-            "from this machine ask localhost or an address: a name may be somebody else's",
-        ),
+        _ if matches!(from, From::ThisMachine { .. }) && named(head.host()) == Named::Otherwise => {
+            text(
+                Status::FORBIDDEN,
+                "from this machine ask localhost or an address: a name may be somebody else's",
+            )
+        }
         b"/" => made(Status::OK, HTML, page()),
         b"/metrics" => made(Status::OK, METRICS, metrics::text(view)),
         b"/state" => made(Status::OK, JSON, state::json(view, now).to_string()),
@@ -93,13 +95,13 @@ fn knob_list(view: &View<'_>) -> Value {
 /// `POST /set?knob=NAME&value=VALUE`; a body is read away.
 fn set(head: &Head<'_>, from: From, view: &View<'_>) -> Answer<File> {
     let may = match from {
-        From::Socket { turns } => turns,
-        From::ThisMachine => named(head.host()) == Named::Loopback,
+        From::Socket { is_operator } => is_operator,
+        From::ThisMachine { is_operator } => is_operator && named(head.host()) == Named::Loopback,
         From::Elsewhere => false,
     };
     if !may {
-        let told = "knobs are turned from this machine alone, at localhost or its address, or \
-            through a Unix socket by root or the user who serves";
+        let told = "knobs are turned by root or the user who serves alone, through a Unix socket, \
+            or on this machine at localhost or its address";
         return text(Status::FORBIDDEN, told);
     }
     let ours = [b"http://", head.host()].concat();

@@ -2,9 +2,9 @@
 
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -18,9 +18,9 @@ use crate::support::{PATIENCE, await_true, processes, rights};
 
 const NOBODY: u32 = 65_534;
 
-/// Who may open a socket may read, and others may let him do so by a proxy of theirs.
+/// Other users may read, and let others read by a proxy.
 #[test]
-fn through_a_socket_the_operator_alone_turns_knobs() {
+fn knobs_are_turned_by_the_operator_alone() {
     if rights::lacks_users() {
         return;
     }
@@ -36,26 +36,41 @@ fn through_a_socket_the_operator_alone_turns_knobs() {
     for (flags, asked) in rows {
         let socket = site.beside("admin.sock");
         let address = format!("unix:{}", socket.display());
-        let mut server = start(&site.root(), &[&["--admin", &address], flags].concat());
-        server.await_line("admin page on unix:");
+        let mut by_socket = start(&site.root(), &[&["--admin", &address], flags].concat());
+        by_socket.await_line("admin page on unix:");
         fs::set_permissions(&socket, Permissions::from_mode(0o777)).expect("its mode");
+        let mut by_port = start(&site.root(), &[&["--admin", "127.0.0.1:0"], flags].concat());
+        let port = by_port.await_admin();
         for row @ (user, method, status) in asked {
-            assert_eq!(told_to(user, &socket, method, SET), status, "{flags:?} {row:?}");
-            assert_eq!(told_to(user, &socket, "GET", "/knobs"), 200, "{flags:?} {row:?}");
+            for (target, status) in [((method, SET), status), (("GET", "/knobs"), 200)] {
+                let unix = || UnixStream::connect(&socket).expect("the socket");
+                assert_eq!(
+                    told_to(user, unix, "weir.example", target),
+                    status,
+                    "{flags:?} {row:?}"
+                );
+                let tcp = || TcpStream::connect(port).expect("the port");
+                assert_eq!(told_to(user, tcp, "localhost", target), status, "{flags:?} {row:?}");
+            }
         }
-        server.stop();
+        by_socket.stop();
+        by_port.stop();
     }
 }
 
-/// The status that a user hears through a socket, from a host that is somebody else's.
-fn told_to(user: u32, socket: &Path, method: &str, target: &str) -> u16 {
+/// The status that a user hears.
+fn told_to<S: Read + Write>(
+    user: u32,
+    connect: impl FnOnce() -> S + Send,
+    host: &str,
+    (method, target): (&str, &str),
+) -> u16 {
     let ask = || {
         let uid = rustix::process::Uid::from_raw(user);
         // Of this thread alone.
         rustix::thread::set_thread_uid(uid).expect("root becomes anybody");
-        let mut stream = UnixStream::connect(socket).expect("the socket");
-        stream.set_read_timeout(Some(PATIENCE)).expect("set");
-        let fields = format!("Host: weir.example\r\n{CONSENT}Connection: close\r\n");
+        let mut stream = connect();
+        let fields = format!("Host: {host}\r\n{CONSENT}Connection: close\r\n");
         let request = format!("{method} {target} HTTP/1.1\r\n{fields}\r\n");
         stream.write_all(request.as_bytes()).expect("sent");
         let mut reply = String::new();

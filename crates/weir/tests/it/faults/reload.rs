@@ -13,6 +13,7 @@ use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_f
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{followers_of, is_there, workers_of};
 use crate::support::server::{Server, send};
+use crate::support::slow::{DIRECTORY, SlowFiles, lacks_slow_files};
 use crate::support::{PATIENCE, await_some, await_true};
 
 const RELOADS: usize = 5;
@@ -105,6 +106,44 @@ fn what_needs_a_restart_is_named_and_stays() {
     }
     assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS));
     server.stop();
+}
+
+/// A reload then looks at a mount that does not answer.
+#[test]
+fn supervisor_goes_on_while_a_root_does_not_answer() {
+    if lacks_slow_files() {
+        return;
+    }
+    let home = Home::new(Fixture::new());
+    let slow = SlowFiles::mount(&home.path("slow"));
+    slow.release();
+    let root = home.path("slow").join(DIRECTORY);
+    let host = format!("[[host]]\nnames = [\"slow.example\"]\nroot = {root:?}\n");
+    let combination = &combinations(Program::Weir)[0];
+    home.configure(combination, &format!("{SLOW}admin = \"127.0.0.1:0\"\n{host}"));
+    let mut server = home.serve(&Program::Weir.path());
+    let admin = server.await_admin();
+    assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS));
+    slow.hold_lookups();
+    server.signal(Signal::HUP);
+    slow.await_read(DIRECTORY);
+    assert_eq!(server.fetch_from(admin, "/healthz").as_deref(), Ok(&b"ok\n"[..]));
+    let workers = workers_of(server.pid());
+    workers.iter().for_each(|worker| send(*worker, Signal::KILL));
+    assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "by another worker");
+    server.await_line("not reloaded: a disk or mount that the settings name does not answer");
+    // The next one goes on when the mount does.
+    server.signal(Signal::HUP);
+    slow.release_lookups();
+    server.await_line("retires");
+    slow.hold_lookups();
+    server.signal(Signal::HUP);
+    slow.await_read(DIRECTORY);
+    server.signal(Signal::TERM);
+    let status = server.ended(PATIENCE).expect("it ends");
+    // Whatever waits for the mount holds the output of the server.
+    slow.release_lookups();
+    assert_eq!(status.code(), Some(0), "{}", server.last_words());
 }
 
 #[test]

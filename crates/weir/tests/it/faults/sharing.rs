@@ -131,8 +131,10 @@ fn judge_whole(
     let agree = await_true(PATIENCE, || {
         let agree = open(server).len() == open(&fresh).len();
         if !agree {
-            let fetched = server.fetch("/digits.txt");
-            assert_eq!(fetched.as_deref(), Ok(DIGITS), "{combination}, {place}");
+            for server in [server, &fresh] {
+                let fetched = server.fetch("/digits.txt");
+                assert_eq!(fetched.as_deref(), Ok(DIGITS), "{combination}, {place}");
+            }
         }
         agree
     });

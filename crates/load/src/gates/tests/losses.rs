@@ -1,0 +1,37 @@
+//! Connections that are refused or dropped.
+
+use super::*;
+
+/// A tenth, and one more: each by another end.
+const LOST: Change = |number, record| {
+    const ENDS: [Outcome; 5] = [
+        Outcome::Reset(Step::FirstByte),
+        Outcome::Refused,
+        Outcome::Ended(Step::FirstByte),
+        Outcome::TimedOut,
+        Outcome::Unreachable,
+    ];
+    if number % 10 == 1 || number == 2 {
+        record.outcome = ENDS[number as usize / 10 % ENDS.len()];
+    }
+};
+
+#[test]
+fn losses_above_a_tenth_make_a_run_invalid() {
+    const WHAT: &str = "the share of requests whose connection was refused or dropped is";
+    let above = format!(
+        "{WHAT} 10.1 %, 0.10 points above the limit of 10.0 %: the server, or what is before it, \
+         drops connections, and what it answers says nothing of the others; look into its log, or \
+         lower the load"
+    );
+    let within = format!("{WHAT} 10.0 %, of 10.0 % at most");
+    let none = String::from("no connection was refused or dropped");
+    let rows = [
+        (WELL, Verdict::Holds, none),
+        (DROPPED, Verdict::Holds, within),
+        (LOST, Verdict::Fails, above),
+    ];
+    for (change, verdict, words) in rows {
+        assert_eq!(found(&results(15, change), "losses"), (verdict, words));
+    }
+}
