@@ -84,6 +84,15 @@ impl Rules {
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
+    /// Closes the descriptor in a process that was forked and is confined by now, so that nothing
+    /// in it can add to what other processes will be granted. The process uses these rules no more,
+    /// and ends by [`exit`](crate::process::exit).
+    pub fn leave(&self) {
+        // SAFETY: takes a number only, whose owner lives as long as the process and, as is said
+        // above, does not use it again.
+        let _ = unsafe { libc::close(self.number()) };
+    }
+
     /// Its descriptor.
     #[must_use]
     pub fn number(&self) -> RawFd {

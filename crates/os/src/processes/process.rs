@@ -223,6 +223,20 @@ pub fn kill_group(leader: Pid) -> io::Result<()> {
     }
 }
 
+/// Whether a process is stopped, by SIGSTOP or a debugger: state T or t of proc(5). `false` where
+/// that cannot be told.
+#[must_use]
+pub fn is_stopped(id: u32) -> bool {
+    // The name, which may have any bytes, stands in brackets before the state.
+    let stat = crate::read_file(Path::new(&format!("/proc/{id}/stat")), STAT_BYTES_MAX);
+    let stat = stat.unwrap_or_default();
+    let behind = stat.iter().rposition(|byte| *byte == b')').map(|end| &stat[end + 1..]);
+    matches!(behind, Some([b' ', b'T' | b't', ..]))
+}
+
+/// More than the numbers of a process take.
+const STAT_BYTES_MAX: usize = 4096;
+
 /// In a child: from now on the kernel kills it when its parent ends. Ends it here if that has
 /// happened already.
 pub fn die_with_parent() {

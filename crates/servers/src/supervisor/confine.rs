@@ -20,13 +20,17 @@ const GROUP: &str = "/etc/group";
 
 /// What workers may reach, if they are confined to that. Looked up once for all workers: a worker
 /// that takes another's place waits for no disk.
-pub(crate) fn rules(settings: &Settings) -> io::Result<Option<Rules>> {
+///
+/// # Errors
+/// The kernel has no Landlock, or no memory.
+pub(crate) fn rules(settings: &Settings) -> Result<Option<Rules>, Failure> {
     if !applies(settings.landlock, landlock::version) {
         return Ok(None);
     }
     let grants = grants(settings);
     let grants: Vec<_> = grants.iter().map(|(path, grant)| (path.as_path(), *grant)).collect();
-    Rules::new(&grants).map(Some)
+    let failed = |e| Failure::Machine(format!("{}: {e}", settings.said("landlock", "on")));
+    Rules::new(&grants).map(Some).map_err(failed)
 }
 
 /// In a thread of a worker that has started no other: from now on it, and those that it starts,

@@ -6,9 +6,12 @@
 //! are confined and ready.
 
 use std::io;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::AcqRel;
 use std::sync::mpsc::sync_channel;
 use std::thread::Builder;
 
+use os::landlock::Rules;
 use os::process;
 use os::seccomp::Kind;
 use os::thread::Schedule;
@@ -51,10 +54,15 @@ fn by_loops<P>(
     prepare: &(impl Fn() -> io::Result<P> + Sync),
     run: &(impl Fn(&Worker<'_>, P) -> io::Result<()> + Sync),
 ) -> io::Result<()> {
+    let unconfined = AtomicUsize::new(server.counters.loops());
     let begin = || -> io::Result<(Schedule, P)> {
         let schedule = Schedule::open();
         let prepared = prepare()?;
         confine::confine(server, kind)?;
+        // Those that are kept have one table of descriptors with those that come after them.
+        if unconfined.fetch_sub(1, AcqRel) == 1 && !server.architecture.kept {
+            server.rules.iter().for_each(Rules::leave);
+        }
         Ok((schedule, prepared))
     };
     let first = |schedule| Worker::new(server, number, schedule);

@@ -125,20 +125,17 @@ pub(crate) fn server(
     let orders = Orders::new(listeners.len(), workers as usize).map_err(refused)?;
     let admissions = Admissions::new(listeners.len()).map_err(refused)?;
     let errors = error_log(&settings, &orders, &counters)?;
-    let is_common = architecture.holder == Holder::Process;
-    let common =
-        is_common.then(|| in_common(&settings, workers as usize)).transpose().map_err(refused)?;
+    let common = in_common(&settings, architecture, workers as usize).map_err(refused)?;
+    let rules = confine::rules(&settings)?;
     let ledger = common.as_ref().map(|common| &common.ledger);
     let sessions = sessions(&limits);
     let sessions = by_address::before(sessions, &settings, &listeners, &counters, ledger);
     announce(&settings, &site, architecture, &listeners, &split, voice);
     warn(&settings, is_told_where, voice);
     confine::announce(&settings, voice)?;
-    let rules = confine::rules(&settings)
-        .map_err(|e| Failure::Machine(format!("{}: {e}", settings.said("landlock", "on"))))?;
     Ok(Server {
-        architecture,
         rules,
+        architecture,
         site,
         sessions,
         asks_who: by_address::is_wanted(&settings),
@@ -168,14 +165,21 @@ fn settle_admission(settings: &mut Settings, architecture: &Architecture) {
     }
 }
 
-fn in_common(settings: &Settings, workers: usize) -> io::Result<Common> {
+fn in_common(
+    settings: &Settings,
+    architecture: &Architecture,
+    workers: usize,
+) -> io::Result<Option<Common>> {
+    if architecture.holder != Holder::Process {
+        return Ok(None);
+    }
     let quota = settings.quota;
     let rate = Rate::per_second(quota.requests_per_s);
-    Ok(Common {
+    Ok(Some(Common {
         ledger: Arc::new(Ledger::new(workers, quota.connections_max, rate)?),
         booths: Booths::new(workers, settings.auth_failures_per_min)?,
         rota: Rota::new(workers)?,
-    })
+    }))
 }
 
 /// What the settings name; where that cannot be had here, a line says so and `sped` serves.

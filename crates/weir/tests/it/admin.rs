@@ -1,5 +1,6 @@
 //! The admin listener: what it answers, and that it answers whatever the site is doing.
 
+mod health;
 mod turning;
 
 use std::collections::BTreeMap;

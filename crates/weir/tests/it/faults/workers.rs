@@ -233,6 +233,8 @@ fn administer(wire: &mut Wire, admin: SocketAddr) {
     assert_eq!(wire.reply(false).expect("the admin page").0.status, 200);
 }
 
+const OF_KEEPER: [&str; 2] = ["anon_inode:[signalfd]", "anon_inode:[landlock-ruleset]"];
+
 /// The descriptors of a worker that are neither the standard ones, nor a listening socket of the
 /// site, nor a log, nor made by itself to wait with.
 fn strangers((worker, table): (u32, &[u32]), listeners: &HashSet<u64>, log: &str) -> Vec<String> {
@@ -248,8 +250,8 @@ fn strangers((worker, table): (u32, &[u32]), listeners: &HashSet<u64>, log: &str
                     || [log, "/dev/null"].contains(&what.as_str())
                     || standard.contains(&what)
                     || table.iter().any(|own| *what == format!("/proc/{own}/task/{own}/schedstat"))
-                    // Of their keeper, who hears by it that one has died.
-                    || (table.len() > 1 && what == "anon_inode:[signalfd]")
+                    // Of their keeper, who hears by it that one has died, and confines others.
+                    || (table.len() > 1 && OF_KEEPER.contains(&what.as_str()))
             }
         }
     };
