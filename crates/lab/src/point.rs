@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_server_is_failed_by_wrong_replies_and_by_timeouts_that_nobody_else_made() {
-        let calm: [(&[&str], &[&str], &str); 10] = [
+        let calm: [(&[&str], &[&str], &str); 11] = [
             (&[], &[], "good"),
             (&["answered"], &[], "failed: answered: found"),
             (&["correct"], &[], "failed: correct: found"),
@@ -284,11 +284,12 @@ mod tests {
             (&["client-cpu", "correct"], &["steal"], "failed: correct: found"),
             (&["schedule-lag", "even-timeouts"], &[], "invalid: schedule-lag: found"),
             (&["timeouts"], &["steal"], "invalid: steal"),
+            (&["losses"], &[], "failed: losses: found"),
             (&["late-starts"], &["steal"], "invalid: late-starts: found; steal"),
         ];
         let flood: [(&[&str], &[&str], &str); 4] = [
             (&["answered"], &[], "good"),
-            (&["timeouts", "client-timeouts"], &[], "good"),
+            (&["losses", "timeouts", "client-timeouts"], &[], "good"),
             (&["even-timeouts", "timeouts"], &[], "failed: even-timeouts: found"),
             (&["correct"], &[], "failed: correct: found"),
         ];

@@ -74,12 +74,23 @@ impl Answers {
             Said::Answer(answer) if is_current(&answer.representation) => {
                 return Found::Answer(answer);
             }
-            Said::Answer(_) => Shared::from(path),
+            Said::Answer(_) => {
+                self.take_hit_back(key.hash);
+                Shared::from(path)
+            }
             Said::Status(status) => return Found::Status(status),
             Said::Missing(path) => path,
         };
         let codings = (key.codings)();
         Found::Miss(Lookup { root: key.root, path, codings, credentials: None })
+    }
+
+    /// What counted as a hit was none.
+    fn take_hit_back(&self, hash: u64) {
+        let shard = beside(&self.shards[self.number(hash)]);
+        shard.misses.fetch_add(1, Relaxed);
+        let hits = self.commons.get().map_or(&shard.hits, |commons| &commons.hits);
+        hits.fetch_sub(1, Relaxed);
     }
 
     fn ask<C: Fn() -> Codings>(&self, key: &Key<'_, C>, now: &Now) -> Said {

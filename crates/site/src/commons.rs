@@ -43,7 +43,7 @@ pub(crate) struct Commons {
     head_cache: bool,
     age: Duration,
     /// Of this process.
-    hits: AtomicU64,
+    pub(crate) hits: AtomicU64,
     /// Who has died and may have been about to ask the disk: of the keeper.
     dead: Mutex<Vec<NonZeroU16>>,
 }

@@ -4,7 +4,8 @@
 //! The work falls apart into what reads memory and what may touch the disk, because architectures
 //! put these in different places:
 //!
-//! 1. [`Site::find`] reads memory only, and answers from the cache or says what is to be loaded.
+//! 1. [`Site::find`] reads memory only, and answers from the cache or says what is to be loaded. Of
+//!    a file that is sent from its descriptor it asks the kernel whether it has changed.
 //! 2. [`Site::open`] asks the disk; any thread may do it, for as long as it takes.
 //! 3. [`Site::keep`] puts what was opened into the cache and answers with it; memory only again.
 //!

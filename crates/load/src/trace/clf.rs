@@ -92,10 +92,12 @@ fn dated(line: &[u8]) -> Option<(&[u8], i64, &[u8])> {
 }
 
 /// The word that names the client.
-fn client(before: &[u8]) -> Option<&[u8]> {
+fn client<'l>(before: &'l [u8]) -> Option<&'l [u8]> {
     let words = || before.split(|&byte| byte == b' ');
     let first = words().next().filter(|word| !word.is_empty())?;
-    if let Some(address) = words().find(|word| is_address(word)) {
+    // A list of those that a request came by has commas.
+    let bare = |word: &'l [u8]| word.strip_suffix(b",").unwrap_or(word);
+    if let Some(address) = words().map(bare).find(|word| is_address(word)) {
         return Some(address);
     }
     let second = words().nth(1).filter(|word| !matches!(*word, b"" | b"-"));
@@ -252,6 +254,10 @@ mod tests {
             ),
             (
                 r#"336 1.2.3.4 - - [1/jan/1970:0:0:5] "/a" 200"#,
+                ("1.2.3.4", 5, "GET", "/a", 200, None),
+            ),
+            (
+                r#"1.2.3.4, 10.0.0.1 - - [1/jan/1970:0:0:5] "/a" 200"#,
                 ("1.2.3.4", 5, "GET", "/a", 200, None),
             ),
             (r#"h:80 - - [1/jan/1970:0:0:5] "/a" 200"#, ("h:80", 5, "GET", "/a", 200, None)),

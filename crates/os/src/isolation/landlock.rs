@@ -66,7 +66,8 @@ impl Rules {
             Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
         })?;
         for &(path, grant) in grants {
-            add(&rules, path, grant)?;
+            add(&rules, path, grant)
+                .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
         }
         Ok(Self(rules))
     }

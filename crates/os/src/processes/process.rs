@@ -223,15 +223,14 @@ pub fn kill_group(leader: Pid) -> io::Result<()> {
     }
 }
 
-/// Whether a process is stopped, by SIGSTOP or a debugger: state T or t of proc(5). `false` where
-/// that cannot be told.
+/// Whether a process is stopped by a signal: state T of proc(5). `false` where that cannot be told.
 #[must_use]
 pub fn is_stopped(id: u32) -> bool {
     // The name, which may have any bytes, stands in brackets before the state.
     let stat = crate::read_file(Path::new(&format!("/proc/{id}/stat")), STAT_BYTES_MAX);
     let stat = stat.unwrap_or_default();
     let behind = stat.iter().rposition(|byte| *byte == b')').map(|end| &stat[end + 1..]);
-    matches!(behind, Some([b' ', b'T' | b't', ..]))
+    matches!(behind, Some([b' ', b'T', ..]))
 }
 
 /// More than the numbers of a process take.

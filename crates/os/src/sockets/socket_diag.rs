@@ -120,6 +120,7 @@ const BODY: usize = 72;
 /// struct inet_diag_sockid.
 const ID: usize = 48;
 /// Places in struct inet_diag_msg.
+const STATE_AT: usize = 1;
 const USER_AT: usize = 64;
 const INODE_AT: usize = 68;
 
@@ -136,12 +137,21 @@ fn request(flags: u16, family: u8, (states, extensions): (u32, u8), id: &[u8]) -
     bytes
 }
 
-/// The user of the one socket that an answer tells of.
+const ESTABLISHED: u8 = 1;
+
+/// The user of the one socket that an answer tells of. One that its owner has closed has no inode
+/// any more, and the kernel calls its user 0, as if that were root.
 fn user(bytes: &[u8]) -> io::Result<u32> {
     let length = u32_at(bytes, 0)? as usize;
     let message = bytes.get(HEADER..length).ok_or(io::ErrorKind::InvalidData)?;
     match u16_at(bytes, 4)? {
-        BY_FAMILY => u32_at(message, USER_AT),
+        BY_FAMILY => {
+            let is_owned = message.get(STATE_AT) == Some(&ESTABLISHED);
+            match (u32_at(message, INODE_AT)?, u32_at(message, USER_AT)?) {
+                (1.., user) if is_owned => Ok(user),
+                _ => Err(io::ErrorKind::NotFound.into()),
+            }
+        }
         ERROR => Err(refusal(message)?),
         _ => Err(io::ErrorKind::InvalidData.into()),
     }
@@ -273,7 +283,9 @@ mod tests {
             let (served, _) = listener.accept().unwrap();
             let (own, peer) = (served.peer_addr().unwrap(), served.local_addr().unwrap());
             assert_eq!(user_of(own, peer).unwrap(), crate::users::effective().0, "{address}");
-            drop(client);
+            // The same without an owner.
+            client.shutdown(std::net::Shutdown::Write).unwrap();
+            assert_eq!(user_of(own, peer).unwrap_err().kind(), io::ErrorKind::NotFound);
             let nobody = SocketAddr::new(own.ip(), 1);
             assert_eq!(user_of(nobody, peer).unwrap_err().kind(), io::ErrorKind::NotFound);
         }

@@ -85,6 +85,14 @@ impl Orders {
         left.for_each(|listener| words[LEFT + listener].store(1, Release));
     }
 
+    /// As [`Self::leave_behind`], and others accept from the other sockets of workers that have
+    /// ended before.
+    pub fn leave_behind_only(&self, left: impl Iterator<Item = usize>) {
+        let sockets = &self.words.words()[LEFT..LEFT + self.listeners];
+        sockets.iter().for_each(|socket| socket.store(0, Release));
+        self.leave_behind(left);
+    }
+
     /// A worker that has ended on its order is to begin again: none was given, and of these
     /// listening sockets it is again the one that accepts.
     ///

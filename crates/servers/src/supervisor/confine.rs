@@ -24,12 +24,18 @@ const GROUP: &str = "/etc/group";
 /// # Errors
 /// The kernel has no Landlock, or no memory.
 pub(crate) fn rules(settings: &Settings) -> Result<Option<Rules>, Failure> {
+    if let Some(lacking) = lacking(settings).into_iter().next() {
+        return Err(Failure::Machine(lacking));
+    }
     if !applies(settings.landlock, landlock::version) {
         return Ok(None);
     }
     let grants = grants(settings);
     let grants: Vec<_> = grants.iter().map(|(path, grant)| (path.as_path(), *grant)).collect();
-    let failed = |e| Failure::Machine(format!("{}: {e}", settings.said("landlock", "on")));
+    let said = settings.said("landlock", "");
+    let failed = |e| {
+        Failure::Machine(format!("{said}: workers cannot be confined: {e}; off serves without"))
+    };
     Rules::new(&grants).map(Some).map_err(failed)
 }
 
@@ -102,11 +108,8 @@ pub(crate) fn become_identity(identity: Option<&Identity>) -> Result<(), Failure
     })
 }
 
-/// Says what workers will be confined by; an error if that was asked for and cannot be had.
-pub(crate) fn announce(settings: &Settings, voice: &mut Voice<'_>) -> Result<(), Failure> {
-    if let Some(lacking) = lacking(settings).into_iter().next() {
-        return Err(Failure::Machine(lacking));
-    }
+/// Says what workers will be confined by.
+pub(crate) fn announce(settings: &Settings, voice: &mut Voice<'_>) {
     let mut by = Vec::new();
     for (name, way, probed) in locks(settings) {
         match (way, probed) {
@@ -120,7 +123,6 @@ pub(crate) fn announce(settings: &Settings, voice: &mut Voice<'_>) -> Result<(),
     if !by.is_empty() {
         voice.tell(&format!("workers are confined by {}", by.join(" and ")));
     }
-    Ok(())
 }
 
 /// What was asked for and this machine has not, each a line for the operator.

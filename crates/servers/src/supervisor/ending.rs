@@ -110,7 +110,7 @@ impl Supervisor<'_> {
             self.upgrade.take_if(|upgrade| upgrade.pid == pid);
             for generation in &mut self.generations {
                 // None that cannot start keeps the others from ending.
-                let _ = generation.bury(pid, exit, now, &mut program.voice);
+                let _ = generation.bury(pid, exit, (now, true), &mut program.voice);
             }
         }
         if signal == Some(Signal::Usr1) {

@@ -83,6 +83,11 @@ impl Generation {
         self.workers.are_over()
     }
 
+    /// Goes on as before a generation that came to nothing.
+    pub(crate) fn goes_on(&self) {
+        self.workers.keep_sockets(&self.server);
+    }
+
     /// Whether a worker is on its way out, and its own sockets with it.
     pub(crate) fn is_parting(&self) -> bool {
         self.workers.are_parting(&self.server)
@@ -131,7 +136,7 @@ impl Generation {
         let left = || listeners().filter(|(_, listener)| is_left(listener));
         // Refused for none; it matters only to how soon nobody waits.
         left().for_each(|(_, listener)| drop(listener.queue_nobody()));
-        self.server.orders.leave_behind(left().map(|(n, _)| n));
+        self.server.orders.leave_behind_only(left().map(|(n, _)| n));
         self.server.orders.all().retire();
         // Its workers decide nothing from now on; those that serve begin anew.
         match others {
@@ -186,11 +191,12 @@ impl Generation {
         &mut self,
         pid: Pid,
         exit: Exit,
-        now: Instant,
+        (now, is_alone): (Instant, bool),
         voice: &mut Voice<'_>,
     ) -> Result<(), Failure> {
         let Some(n) = self.workers.named(pid) else { return Ok(()) };
-        let buried = self.workers.bury(&self.server, n, exit, (now, self.serves()), voice);
+        let how = (now, self.serves(), is_alone);
+        let buried = self.workers.bury(&self.server, n, exit, how, voice);
         self.cut += buried.inspect_err(|_| self.stage = Stage::Killed)?;
         Ok(())
     }

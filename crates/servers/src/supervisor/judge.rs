@@ -101,8 +101,20 @@ fn contrary(settings: &Settings, two: [(&str, u32); 2], words: [&str; 2]) -> Str
 
 type Refused = Vec<(io::ErrorKind, String)>;
 
+/// Looks at all files but those of the site, to see whether their disks answer.
+pub(super) fn look_at_files(settings: &Settings) {
+    of_the_user(settings);
+    files_of_who_starts(settings);
+}
+
 /// What is opened as who starts the server.
 fn of_who_starts(settings: &Settings) -> Refused {
+    let mut refused = files_of_who_starts(settings);
+    refused.extend(addresses(settings));
+    refused
+}
+
+fn files_of_who_starts(settings: &Settings) -> Refused {
     let mut refused = Refused::new();
     let mut tried = |outcome: io::Result<()>, line: &dyn Fn(&io::Error) -> String| {
         refused.extend(outcome.err().map(|error| (error.kind(), line(&error))));
@@ -112,15 +124,23 @@ fn of_who_starts(settings: &Settings) -> Refused {
             start::unwritable(settings, "pid-file", path.display(), e)
         });
     }
+    for (knob, path) in [("trace", &settings.trace), ("admission-log", &settings.admission_log)] {
+        let Some(path) = path else { continue };
+        tried(output::probe(path), &|e| start::unwritable(settings, knob, path.display(), e));
+    }
+    refused
+}
+
+fn addresses(settings: &Settings) -> Refused {
+    let mut refused = Refused::new();
+    let mut tried = |outcome: io::Result<()>, line: &dyn Fn(&io::Error) -> String| {
+        refused.extend(outcome.err().map(|error| (error.kind(), line(&error))));
+    };
     if let AdminAt::At(address) = &settings.admin {
         tried(Listener::probe(address), &|e| admin::refusal(settings, address, e));
     }
     for (at, address) in settings.listen.iter().enumerate() {
         tried(Listener::probe(address), &|e| start::refusal(settings, at, e, true));
-    }
-    for (knob, path) in [("trace", &settings.trace), ("admission-log", &settings.admission_log)] {
-        let Some(path) = path else { continue };
-        tried(output::probe(path), &|e| start::unwritable(settings, knob, path.display(), e));
     }
     refused
 }

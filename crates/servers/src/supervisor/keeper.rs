@@ -127,7 +127,7 @@ impl Keeper<'_, '_> {
         }
         let now = os::clock::monotonic();
         let serves = !self.is_ending();
-        let cut = self.workers.bury(self.server, n, exit, (now, serves), self.voice);
+        let cut = self.workers.bury(self.server, n, exit, (now, serves, true), self.voice);
         match cut {
             Ok(0) => Ok(()),
             Ok(cut) => {

@@ -23,7 +23,7 @@ mod worker;
 mod workers;
 
 use std::path::PathBuf;
-use std::{io, mem};
+use std::{io, iter, mem};
 
 use h1::{Limits, Shared};
 use measure::{Duration, Instant};
@@ -168,6 +168,11 @@ enum End {
 impl Supervisor<'_> {
     /// Starts another generation, which listens where the one before it does.
     fn start(&mut self, settings: Settings, program: &mut Program<'_>) -> Result<(), Failure> {
+        if let Some(serving) = self.serving() {
+            // All its sockets listen from now on, also those of workers that have left: these are
+            // not to stop them.
+            serving.server.orders.leave_behind_only(iter::empty());
+        }
         let before = match (self.serving(), &self.inheritance) {
             (Some(generation), _) => Before::Server(&generation.server),
             (None, Some(inheritance)) => Before::Another(inheritance),
@@ -257,7 +262,10 @@ impl Supervisor<'_> {
         tell(State::Reloading);
         match Rehearsal::begin(program) {
             Ok(rehearsal) => self.rehearsal = Some(rehearsal),
-            Err(e) => self.stays(&format!("no process to look at the settings: {e}"), program),
+            Err(e) => {
+                let what = "no process to look at the settings";
+                self.stays(&format!("{what}: {e}; raise the limit of processes"), program);
+            }
         }
     }
 
@@ -267,7 +275,7 @@ impl Supervisor<'_> {
         rehearsal.give_up();
         let within = ANSWERED_WITHIN.as_secs();
         let why = "a disk or mount that the settings name does not answer within";
-        self.stays(&format!("{why} {within} s"), program);
+        self.stays(&format!("{why} {within} s; reload when the roots and logs do"), program);
     }
 
     fn stays(&self, why: &str, program: &mut Program<'_>) {
@@ -310,6 +318,7 @@ impl Supervisor<'_> {
             }
             Err(Failure::Cut) => {}
         }
+        self.serving().into_iter().for_each(Generation::goes_on);
         tell(State::Ready);
         false
     }
@@ -423,7 +432,9 @@ impl Supervisor<'_> {
                 }
             }
             for generation in &mut self.generations {
-                let Err(failure) = generation.bury(pid, exit, now, &mut program.voice) else {
+                let is_alone = starting.is_none() && self.upgrade.is_none();
+                let how = (now, is_alone);
+                let Err(failure) = generation.bury(pid, exit, how, &mut program.voice) else {
                     continue;
                 };
                 if self.started == 1 {
@@ -442,6 +453,7 @@ impl Supervisor<'_> {
         if let Some((last, others)) = self.generations.split_last_mut() {
             let serving = others.iter().rfind(|generation| generation.serves());
             last.retire(serving.map(|generation| &*generation.server), now);
+            serving.into_iter().for_each(Generation::goes_on);
         }
         self.stays(why, program);
     }

@@ -8,7 +8,7 @@ use measure::{Duration, Instant};
 use os::process::{self, Fork, Pid};
 use site::Site;
 
-use super::{Program, judge};
+use super::{Program, confine, judge};
 
 /// See the head of this file.
 pub(super) struct Rehearsal {
@@ -36,8 +36,8 @@ impl Rehearsal {
                     let rules = settings.rules.clone();
                     let site = site::Settings { rules, ..site::Settings::default() };
                     let _ = Site::new(&settings.root, &site);
-                    // Last, because the child changes its user for that.
-                    let _ = judge::judge(&settings);
+                    let _ = confine::rules(&settings);
+                    judge::look_at_files(&settings);
                 }
                 process::exit(0)
             }

@@ -132,7 +132,7 @@ pub(crate) fn server(
     let sessions = by_address::before(sessions, &settings, &listeners, &counters, ledger);
     announce(&settings, &site, architecture, &listeners, &split, voice);
     warn(&settings, is_told_where, voice);
-    confine::announce(&settings, voice)?;
+    confine::announce(&settings, voice);
     Ok(Server {
         rules,
         architecture,

@@ -158,7 +158,7 @@ impl Workers {
             self.stay_left_out(now);
         }
         self.kill_late(now, voice);
-        self.start_due(server, now, voice);
+        self.start_due(server, now, is_alone, voice);
     }
 
     /// Those that would be started again are not.
@@ -197,7 +197,7 @@ impl Workers {
         server: &Server,
         n: usize,
         exit: Exit,
-        (now, serves): (Instant, bool),
+        (now, serves, is_alone): (Instant, bool, bool),
         voice: &mut Voice<'_>,
     ) -> Result<u64, Failure> {
         // Whoever waits now by way of this one waits for another.
@@ -217,9 +217,10 @@ impl Workers {
             return Ok(lost);
         }
         if leaves {
-            // One that was to empty its own socket and has not: another does, by the same order.
+            // One that was to empty its own socket and has not: another does, by the same order,
+            // unless those who come next have the socket.
             self.all[n].state = State::Ended;
-            if is_own {
+            if is_own && is_alone {
                 self.put_off(server, n, now);
             }
             self.share_out(server);
@@ -238,8 +239,16 @@ impl Workers {
         };
         let process = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
         voice.complain(&format!("{name}{process} {exit}; started again {when}"));
-        self.start_due(server, now, voice);
+        self.start_due(server, now, is_alone, voice);
         Ok(0)
+    }
+
+    /// Nobody comes next who would have the sockets of workers on their way out: these empty and
+    /// stop them.
+    pub(super) fn keep_sockets(&self, server: &Server) {
+        for n in (0..self.all.len()).filter(|n| self.all[*n].leaves()) {
+            server.orders.leave_behind(server.listeners.own_places(n));
+        }
     }
 
     /// What starts those that are kept.
@@ -289,6 +298,7 @@ impl Workers {
                 }
                 // A generation that came to nothing has left it listening.
                 State::Ended if !is_wanted && comes_own => {
+                    server.orders.leave_behind(server.listeners.own_places(n));
                     self.all[n].state = State::Waits { until: now };
                     changes = true;
                 }
@@ -387,23 +397,31 @@ impl Workers {
         wait
     }
 
-    fn start_due(&mut self, server: &Server, now: Instant, voice: &mut Voice<'_>) {
+    fn start_due(&mut self, server: &Server, now: Instant, is_alone: bool, voice: &mut Voice<'_>) {
         for n in 0..self.all.len() {
             let State::Waits { until } = self.all[n].state else { continue };
-            if until > now {
+            // One that is to empty its own socket would stop that for those who come next.
+            let is_held = !is_alone && server.orders.of(n).is_draining();
+            if until > now || is_held {
                 continue;
             }
             if let Err(refused) = self.begin(server, n, voice) {
                 self.refused(server, n, &refused, voice);
+            } else if let State::Runs(pid) = self.all[n].state
+                && server.orders.of(n).is_draining()
+            {
+                // It is to empty a socket of its own.
+                let until = Some(now + server.settings.drain_timeout);
+                self.all[n].state = State::Leaves { pid, until };
             }
         }
     }
 
-    /// Starts the process, unless it is ordered to leave. An order that is taken back was given to
-    /// no process (see [`order_number`]).
+    /// Starts the process, but not one that is kept and ordered to leave: an order to it that is
+    /// taken back was then given to no process (see [`order_number`]).
     fn begin(&mut self, server: &Server, n: usize, voice: &mut Voice<'_>) -> io::Result<()> {
         server.counters.begins(n);
-        if server.orders.of(n).is_draining() {
+        if matches!(self.kind, Kind::Kept(_)) && server.orders.of(n).is_draining() {
             server.counters.ended(n);
             self.all[n].state = State::Ended;
             return Ok(());

@@ -47,8 +47,11 @@ fn a_file_that_changes_in_place_is_looked_at_at_once() {
         fs::File::open(town.path("a")).unwrap().set_modified(later).unwrap();
         let new = town.get("/a").page();
         assert_eq!((&*new.text, new.hit), (text, false));
+        let misses = town.site.statistics().misses;
         assert!(town.get("/a").page().hit);
+        assert_eq!(town.site.statistics().misses, misses);
     }
+    assert_eq!(town.site.statistics().misses, 3, "the first time, and after each change");
     // A new file under the old name is found when the name is looked at again.
     assert_eq!(town.get("/b").text(), "text");
     fs::remove_file(town.path("b")).unwrap();

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::combination::Combination;
 use crate::support::fixture::Fixture;
 use crate::support::metrics::counted;
-use crate::support::processes::workers_of;
+use crate::support::processes::{is_there, workers_of};
 use crate::support::server::send;
 use crate::support::{PATIENCE, await_true};
 use crate::{
@@ -135,15 +135,18 @@ fn syn_filter_refuses_the_same_clients_after_its_worker_is_replaced() {
             are_admitted(&retries)
         };
         let before = are_in();
+        let workers = workers_of(server.pid());
+        workers.iter().for_each(|worker| send(*worker, Signal::KILL));
+        let are_gone = || workers.iter().all(|worker| !is_there(*worker));
+        assert!(await_true(PATIENCE, are_gone), "{combination}: not dead");
         let accepted = counted(admin, "accepted");
-        workers_of(server.pid()).into_iter().for_each(|worker| send(worker, Signal::KILL));
         // Before a worker accepts, it looks at the queue, and sets the filter.
         let has_accepted = || {
             admitted(to, 8);
             counted(admin, "accepted") > accepted
         };
         assert!(await_true(PATIENCE, has_accepted), "{combination}: no worker is back");
-        assert_eq!(are_in(), before, "{combination}");
+        assert!(await_true(PATIENCE, || are_in() == before), "{combination}");
         server.stop();
     });
 }

@@ -51,10 +51,10 @@ fn answer(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Answer<
     let ends = is_ending && !is_replaced;
     match head.path() {
         b"/healthz" if serves => text(Status::OK, "ok"),
-        b"/healthz" => text(Status::SERVICE_UNAVAILABLE, "no worker is ready"),
+        b"/healthz" => text(Status::SERVICE_UNAVAILABLE, "no worker is ready and runs"),
         b"/ready" if ends => text(Status::SERVICE_UNAVAILABLE, "draining"),
         b"/ready" if serves => text(Status::OK, "ok"),
-        b"/ready" => text(Status::SERVICE_UNAVAILABLE, "no worker is ready yet"),
+        b"/ready" => text(Status::SERVICE_UNAVAILABLE, "no worker is ready and runs"),
         // Balancers ask the above by any name.
         _ if matches!(from, From::ThisMachine { .. }) && named(head.host()) == Named::Otherwise => {
             text(
@@ -102,8 +102,9 @@ fn set(head: &Head<'_>, from: From, view: &View<'_>) -> Answer<File> {
         From::Elsewhere => false,
     };
     if !may {
-        let told = "knobs are turned by root or the user who serves alone, through a Unix socket, \
-            or on this machine at localhost or its address";
+        let told = "knobs are turned by root or the user who serves alone, on this machine at \
+            localhost or its address; where the kernel does not tell who asks, or by another \
+            name, through a Unix socket (--admin unix:PATH)";
         return text(Status::FORBIDDEN, told);
     }
     let ours = [b"http://", head.host()].concat();

@@ -1,7 +1,9 @@
 //! How many workers serve, turned while they do.
 
+use std::fs;
 use std::net::SocketAddr;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::chosen::on_mechanisms_where;
@@ -84,6 +86,44 @@ fn workers_come_and_go_under_load_and_nobody_is_lost() {
         }
         server.stop();
     });
+}
+
+/// A socket of its own that a worker has left listens again for a reload, which fails: somebody has
+/// to empty it, and the next reload is not to wait for that.
+#[test]
+fn a_reload_that_fails_leaves_no_socket_without_a_worker() {
+    let site = Fixture::new();
+    let own = ["--listener-queues", "own"];
+    on_mechanisms_where(
+        Program::Weir,
+        |combination| combination.takes(&own),
+        |combination| {
+            let settings = site.beside(&format!("{combination}.toml").replace(' ', "-"));
+            fs::write(&settings, "").expect("written");
+            let config = ["--config", settings.to_str().expect("UTF-8")];
+            let flags = [FOUR, &own, &config].concat();
+            let mut server = combination.start(&site.root(), &flags);
+            let admin = server.await_admin();
+            await_number(combination, &server, admin, 4);
+            assert_eq!(turn(admin, 2), 200, "{combination}");
+            await_number(combination, &server, admin, 2);
+            fs::write(&settings, "cache-hints = \"none\"\ncache-policy = \"hinted\"\n")
+                .expect("written");
+            server.signal(Signal::HUP);
+            server.await_line("not reloaded: ");
+            fs::write(&settings, "").expect("written");
+            server.signal(Signal::HUP);
+            server.await_line("retires");
+            // Those of before have ended, and have left all sockets to these.
+            await_number(combination, &server, admin, 4);
+            let fetch = || assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS));
+            (0..200).for_each(|_| fetch());
+            let has_served = |worker: &Value| worker["requests"].as_u64() > Some(0);
+            let all = || workers(admin).iter().all(has_served);
+            assert!(await_true(PATIENCE, all), "{combination}: {:?}", workers(admin));
+            server.stop();
+        },
+    );
 }
 
 /// Also those whom its other loops hold.
