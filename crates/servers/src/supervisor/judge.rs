@@ -103,46 +103,45 @@ type Refused = Vec<(io::ErrorKind, String)>;
 
 /// Looks at all files but those of the site, to see whether their disks answer.
 pub(super) fn look_at_files(settings: &Settings) {
+    number_file(settings);
+    traces(settings);
     of_the_user(settings);
-    files_of_who_starts(settings);
 }
 
-/// What is opened as who starts the server.
+/// What is opened as who starts the server, in that order.
 fn of_who_starts(settings: &Settings) -> Refused {
-    let mut refused = files_of_who_starts(settings);
-    refused.extend(addresses(settings));
-    refused
+    [number_file(settings), addresses(settings), traces(settings)].concat()
 }
 
-fn files_of_who_starts(settings: &Settings) -> Refused {
-    let mut refused = Refused::new();
-    let mut tried = |outcome: io::Result<()>, line: &dyn Fn(&io::Error) -> String| {
-        refused.extend(outcome.err().map(|error| (error.kind(), line(&error))));
-    };
-    if let Some(path) = &settings.pid_file {
-        tried(PidFile::probe(path), &|e| {
-            start::unwritable(settings, "pid-file", path.display(), e)
-        });
-    }
-    for (knob, path) in [("trace", &settings.trace), ("admission-log", &settings.admission_log)] {
-        let Some(path) = path else { continue };
-        tried(output::probe(path), &|e| start::unwritable(settings, knob, path.display(), e));
-    }
-    refused
+fn tried(outcome: io::Result<()>, line: impl Fn(&io::Error) -> String) -> Refused {
+    outcome.err().map(|error| (error.kind(), line(&error))).into_iter().collect()
+}
+
+fn number_file(settings: &Settings) -> Refused {
+    let Some(path) = &settings.pid_file else { return Refused::new() };
+    tried(PidFile::probe(path), |e| start::unwritable(settings, "pid-file", path.display(), e))
 }
 
 fn addresses(settings: &Settings) -> Refused {
     let mut refused = Refused::new();
-    let mut tried = |outcome: io::Result<()>, line: &dyn Fn(&io::Error) -> String| {
-        refused.extend(outcome.err().map(|error| (error.kind(), line(&error))));
-    };
     if let AdminAt::At(address) = &settings.admin {
-        tried(Listener::probe(address), &|e| admin::refusal(settings, address, e));
+        refused = tried(Listener::probe(address), |e| admin::refusal(settings, address, e));
     }
-    for (at, address) in settings.listen.iter().enumerate() {
-        tried(Listener::probe(address), &|e| start::refusal(settings, at, e, true));
-    }
+    let site = settings.listen.iter().enumerate().flat_map(|(at, address)| {
+        tried(Listener::probe(address), move |e| start::refusal(settings, at, e, true))
+    });
+    refused.extend(site);
     refused
+}
+
+fn traces(settings: &Settings) -> Refused {
+    let files = [("trace", &settings.trace), ("admission-log", &settings.admission_log)];
+    let files = files.into_iter().filter_map(|(knob, path)| Some((knob, path.as_ref()?)));
+    let refused = files.flat_map(|(knob, path)| {
+        let line = |e: &io::Error| start::unwritable(settings, knob, path.display(), e);
+        tried(output::probe(path), line)
+    });
+    refused.collect()
 }
 
 /// What is opened as the user that it then is, and by that user again.
