@@ -85,7 +85,7 @@ impl Answers {
         Found::Miss(Lookup { root: key.root, path, codings, credentials: None })
     }
 
-    /// What counted as a hit was none.
+    /// Counts a hit as a miss, because its file has changed.
     fn take_hit_back(&self, hash: u64) {
         let shard = beside(&self.shards[self.number(hash)]);
         shard.misses.fetch_add(1, Relaxed);

@@ -78,7 +78,7 @@ pub(super) fn correct(results: &Results, _: &Limits) -> (Verdict, String) {
             format!("{} of {replies} replies shed load, the others were right", units::count(shed))
         }
     };
-    // A good word for what nobody looked at would be read as one for all.
+    // A verdict on replies whose content was not compared would be read as one on all replies.
     match results.verified {
         Some(all) if all >= 1.0 => (Verdict::Holds, format!("{words} in length and content")),
         Some(none) if none <= 0.0 => {

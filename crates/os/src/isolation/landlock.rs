@@ -62,7 +62,7 @@ impl Rules {
             if fd < 0 {
                 return Err(io::Error::last_os_error());
             }
-            // SAFETY: the descriptor is new, and nobody else has it.
+            // SAFETY: the descriptor is new, and has no other owner.
             Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
         })?;
         for &(path, grant) in grants {

@@ -286,8 +286,8 @@ mod tests {
             // The same without an owner.
             client.shutdown(std::net::Shutdown::Write).unwrap();
             assert_eq!(user_of(own, peer).unwrap_err().kind(), io::ErrorKind::NotFound);
-            let nobody = SocketAddr::new(own.ip(), 1);
-            assert_eq!(user_of(nobody, peer).unwrap_err().kind(), io::ErrorKind::NotFound);
+            let unbound = SocketAddr::new(own.ip(), 1);
+            assert_eq!(user_of(unbound, peer).unwrap_err().kind(), io::ErrorKind::NotFound);
         }
         let error = message(ERROR, &(-1_i32).to_ne_bytes());
         assert_eq!(user(&error).unwrap_err().kind(), io::ErrorKind::PermissionDenied);

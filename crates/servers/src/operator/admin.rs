@@ -62,7 +62,7 @@ struct Client {
 /// Where a connection comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum From {
-    /// The Unix socket, where no browser is. Whoever may open it may read.
+    /// The Unix socket, which browsers do not open. Every user who may open it may read.
     Socket { is_operator: bool },
     /// This machine: perhaps a page of somebody else's in a browser.
     ThisMachine { is_operator: bool },

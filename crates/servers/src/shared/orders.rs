@@ -85,8 +85,8 @@ impl Orders {
         left.for_each(|listener| words[LEFT + listener].store(1, Release));
     }
 
-    /// As [`Self::leave_behind`], and others accept from the other sockets of workers that have
-    /// ended before.
+    /// As [`Self::leave_behind`] for these listening sockets. All others are handed on, also those
+    /// that were left behind before.
     pub fn leave_behind_only(&self, left: impl Iterator<Item = usize>) {
         let sockets = &self.words.words()[LEFT..LEFT + self.listeners];
         sockets.iter().for_each(|socket| socket.store(0, Release));

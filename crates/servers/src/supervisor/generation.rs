@@ -83,7 +83,7 @@ impl Generation {
         self.workers.are_over()
     }
 
-    /// Goes on as before a generation that came to nothing.
+    /// Goes on serving after a next generation has failed.
     pub(crate) fn goes_on(&self) {
         self.workers.keep_sockets(&self.server);
     }

@@ -10,7 +10,7 @@ use site::Site;
 
 use super::{Program, confine, judge};
 
-/// See the head of this file.
+/// The child that looks at the settings of the next reload.
 pub(super) struct Rehearsal {
     pub(super) pid: Pid,
     began: Instant,

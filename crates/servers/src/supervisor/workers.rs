@@ -243,8 +243,8 @@ impl Workers {
         Ok(0)
     }
 
-    /// Nobody comes next who would have the sockets of workers on their way out: these empty and
-    /// stop them.
+    /// Leaves the sockets of workers that are leaving to these workers, which empty and stop them,
+    /// because no next generation has them.
     pub(super) fn keep_sockets(&self, server: &Server) {
         for n in (0..self.all.len()).filter(|n| self.all[*n].leaves()) {
             server.orders.leave_behind(server.listeners.own_places(n));

@@ -35,7 +35,7 @@ fn an_experiment_says_which_knobs_change_nothing() {
             });
         }
     });
-    // A plan does not see `attempts`; `peer` and `tuning` choose whom to ask, as `subject` does.
+    // A plan does not see `attempts`; `peer` and `tuning` choose servers, as `subject` does.
     assert_eq!(rows.len() + 3, KNOBS.len());
 }
 
