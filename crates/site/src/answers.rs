@@ -213,27 +213,33 @@ impl Answers {
         drop(old);
     }
 
-    /// What was to be looked up is not: the next request looks. Returns the old answer, if it may
-    /// still be sent. A refusal is none, because what it refuses may be there by now.
-    pub(crate) fn give_up(&self, lookup: &Lookup, now: &Now) -> Option<Answer<File>> {
-        let old = self.give_up_old(lookup, now);
+    /// See [`crate::Site::old`].
+    pub(crate) fn old(&self, lookup: &Lookup, now: &Now) -> Option<Answer<File>> {
+        let key = self.key_of(lookup);
+        let in_common = self.commons.get().and_then(|commons| commons.old(&key, now));
+        let old = in_common.or_else(|| {
+            let mut shard = self.shard(key.hash);
+            let index = shard.kept.find(&key)?;
+            let held = shard.kept.held(index);
+            let is_sent = held.is_recent(self.age, now.at) && held.value.settled;
+            is_sent.then(|| held.value.answer(now))
+        });
         old.filter(|answer| is_current(&answer.representation))
     }
 
-    fn give_up_old(&self, lookup: &Lookup, now: &Now) -> Option<Answer<File>> {
+    /// What was to be looked up is not: the next request looks.
+    pub(crate) fn give_up(&self, lookup: &Lookup) {
         let key = self.key_of(lookup);
-        let in_common = self.commons.get().and_then(|commons| commons.give_up(&key, now));
-        if in_common.is_some() {
-            return in_common;
+        if let Some(commons) = self.commons.get() {
+            commons.give_up(&key);
         }
         let mut shard = self.shard(key.hash);
         if let Some(index) = shard.refused.find(&key) {
-            shard.refused.held(index).give_up(self.age, now.at);
+            shard.refused.held(index).give_up();
         }
-        let index = shard.kept.find(&key)?;
-        let held = shard.kept.held(index);
-        let is_sent = held.give_up(self.age, now.at) && held.value.settled;
-        is_sent.then(|| held.value.answer(now))
+        if let Some(index) = shard.kept.find(&key) {
+            shard.kept.held(index).give_up();
+        }
     }
 
     /// See [`crate::Site::share`].

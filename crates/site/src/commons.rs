@@ -149,17 +149,23 @@ impl Commons {
         })
     }
 
-    /// What was to be looked up is not: the next request looks. Returns the old answer, if it may
-    /// still be sent.
-    pub(crate) fn give_up<C: Fn() -> Codings>(
+    /// What was to be looked up is not: the next request looks.
+    pub(crate) fn give_up<C: Fn() -> Codings>(&self, key: &Key<'_, C>) {
+        self.locked(|held| {
+            if let Some((at, row)) = held.find(key) {
+                held.index.set_row(at, &Row { looker: None, ..row });
+            }
+        });
+    }
+
+    /// What is kept under that name, if it may be sent while it is not compared with the disk.
+    pub(crate) fn old<C: Fn() -> Codings>(
         &self,
         key: &Key<'_, C>,
         now: &Now,
     ) -> Option<Answer<File>> {
         self.locked(|held| {
             let (at, row) = held.find(key)?;
-            let row = Row { looker: None, ..row };
-            held.index.set_row(at, &row);
             let is_sent = row.settled && entries::is_recent(row.checked, self.age, now.at);
             is_sent.then(|| held.answer(at, row, now))
         })

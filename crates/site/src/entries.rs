@@ -270,9 +270,13 @@ impl<T> Held<T> {
         self.is_looked_for = false;
     }
 
-    /// No request looks any more; the next one is to. Returns whether the old answer may be sent.
-    pub(crate) fn give_up(&mut self, age: Duration, now: Instant) -> bool {
+    /// No request looks any more; the next one is to.
+    pub(crate) const fn give_up(&mut self) {
         self.is_looked_for = false;
+    }
+
+    /// Whether it may be sent while it is not compared with the disk.
+    pub(crate) fn is_recent(&self, age: Duration, now: Instant) -> bool {
         is_recent(self.checked, age, now)
     }
 }

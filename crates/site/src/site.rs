@@ -249,12 +249,21 @@ impl Site {
         })
     }
 
+    /// The answer that was kept under that name, for a request that does not wait until it is
+    /// compared with the disk. `None`: there is none, its file has changed in place, or it was
+    /// compared longer ago than ten times [`Settings::answer_age`]. A refusal is none, because what
+    /// it refuses may be there by now. The lookup is still to be loaded, or given up.
+    pub fn old(&self, lookup: &Lookup, now: &Now) -> Option<Loaded<File>> {
+        let answer = self.answers.old(lookup, now);
+        answer.filter(|_| lookup.credentials.is_none()).map(Loaded::Answer)
+    }
+
     /// Says that a miss will not be loaded, because too many loads wait already. The next request
     /// for the path looks in its place; otherwise all would get the old answer for ten times
-    /// [`Settings::answer_age`]. Returns the old answer, if there is one that is not older.
+    /// [`Settings::answer_age`]. Returns the [old answer](Self::old).
     pub fn give_up(&self, lookup: &Lookup, now: &Now) -> Option<Loaded<File>> {
-        let answer = self.answers.give_up(lookup, now);
-        answer.filter(|_| lookup.credentials.is_none()).map(Loaded::Answer)
+        self.answers.give_up(lookup);
+        self.old(lookup, now)
     }
 
     /// From now on what is found is kept in memory that the calling process, a keeper, has with so

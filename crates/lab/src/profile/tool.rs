@@ -22,14 +22,11 @@ pub(super) struct Running {
     complaints: Scratch,
 }
 
-/// How long a tool may take to begin, and to write down what it has seen: it reads the names of all
-/// the kernel's functions at one, and perhaps a few hundred megabytes at the other. Far beyond what
-/// was seen (0.6 s), so that only one that hangs is ended.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// The same for a tool that reads what another has written down: perf reads 170,000 samples in a
-/// second here, so that this is for ten million, of forty processors in two minutes.
-const READING_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a tool may take to begin, to write down what it has seen, or to read what another tool
+/// has written. A tool takes 0.6 s for the first two, and 20 s on a machine with seventy runnable
+/// threads. perf reads 170,000 samples in a second, so that this is enough for ten million, which
+/// forty processors give in two minutes. Only a tool that hangs is ended.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Of what a tool complains of, to quote.
 const QUOTED_LINES: usize = 2;
@@ -50,7 +47,7 @@ pub(super) fn output(
     command: Command,
     directory: &Path,
 ) -> Result<String, Failure> {
-    output_within(READING_PATIENCE, name, command, directory)
+    output_within(PATIENCE, name, command, directory)
 }
 
 fn output_within(

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::mem;
+use std::sync::Arc;
 
 use measure::Duration;
 
@@ -14,7 +15,7 @@ pub struct Queue<T> {
     more: Condvar,
     /// Some were taken, by [`Queue::take_some`] or [`Queue::drain`].
     room: Condvar,
-    wake: Option<Wake>,
+    wake: Option<Arc<Wake>>,
     max: usize,
 }
 
@@ -49,7 +50,7 @@ impl<T> Queue<T> {
     /// # Errors
     /// No descriptor is left.
     pub fn polled(max: usize) -> io::Result<Self> {
-        Ok(Self { wake: Some(Wake::new()?), ..Self::new(max) })
+        Ok(Self { wake: Some(Arc::new(Wake::new()?)), ..Self::new(max) })
     }
 
     /// Becomes readable when something is there.
@@ -57,13 +58,13 @@ impl<T> Queue<T> {
     /// # Panics
     /// The queue is not one for a poller.
     #[must_use]
-    pub const fn wake(&self) -> &Wake {
+    pub const fn wake(&self) -> &Arc<Wake> {
         self.wake.as_ref().expect("made for a poller")
     }
 
     /// Whoever waits with a poller is to look up, though nothing has come.
     pub fn try_wake(&self) {
-        self.wake.iter().for_each(Wake::wake);
+        self.wake.iter().for_each(|wake| wake.wake());
     }
 
     /// Adds an item.

@@ -19,30 +19,38 @@
 //! they lie, and small replies that are not copied. With `--ring-setup polled` a thread of the
 //! kernel does what is submitted, and work enters the kernel no more. Where rings are forbidden,
 //! `sped` serves.
+//!
+//! Not a submission: paths are translated and files opened by helper threads, as in
+//! [`super::proactor`].
 
 use std::io;
 
 use os::ring::Ring;
 
+use crate::loops::helpers::Helpers;
 use crate::rings::completions::Completions;
 use crate::shared::server::Worker;
 
 /// Serves until drained.
 ///
 /// # Errors
-/// The machine refuses the ring while waiting.
+/// The machine refuses a descriptor or a thread at start, or the ring while waiting.
 pub(crate) fn tux(worker: &Worker<'_>, ring: Ring) -> io::Result<()> {
-    let mut ring = Completions::new(worker, ring)?.accepts_singly();
-    worker.ready();
-    while ring.go_on() {
-        ring.accept()?;
-        ring.submit_and_wait()?;
-        let mut pending_max = worker.server.settings.work_pending_max;
-        while ring.take_pending(&mut pending_max)? {
-            ring.start_all()?;
+    let helpers = Helpers::new(worker.server)?;
+    std::thread::scope(|scope| {
+        let handed_over = helpers.hire(scope, worker)?;
+        let mut ring = Completions::new(worker, ring, handed_over)?.accepts_singly();
+        worker.ready();
+        while ring.go_on() {
+            ring.accept()?;
+            ring.submit_and_wait()?;
+            let mut pending_max = worker.server.settings.work_pending_max;
+            while ring.take_pending(&mut pending_max)? {
+                ring.start_all()?;
+            }
+            ring.expire()?;
+            ring.look()?;
         }
-        ring.expire()?;
-        ring.look()?;
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -7,7 +7,6 @@ use std::net::IpAddr;
 use h1::{Found, Head, Loaded, Lookup, Miss, Now, Reply, Status, Tag, Want};
 use measure::{Duration, Instant};
 use os::File;
-use site::Opening;
 
 use super::Dialog;
 use super::disk_waits::DiskWaits;
@@ -121,11 +120,6 @@ impl<'s> Books<'s> {
         self.server.load(self.worker.number, miss, &self.now)
     }
 
-    /// What a path leads to, unread.
-    pub(crate) fn open(&self, lookup: &Lookup) -> Opening {
-        self.server.open(self.worker.number, lookup, &self.now)
-    }
-
     /// FIN has come from the peer.
     pub(crate) fn ended(&self, dialog: &mut Dialog) {
         dialog.session.tell(Event::Fin, &self.now);
@@ -190,10 +184,10 @@ impl<'s> Books<'s> {
         dialog.loads = dialog.loads.checked_sub(1).expect("it was handed over");
     }
 
-    /// A path was translated in place.
-    pub(crate) fn translated(&self, dialog: &mut Dialog, tag: Tag) {
-        if let Some(journal) = &mut dialog.journal {
-            journal.mark(tag, Step::Path, || self.finder());
+    /// A path was translated for a request, which is not yet loaded.
+    pub(crate) fn translated(&self, dialog: &mut Dialog, tag: Tag, who: Option<Who>) {
+        if let (Some(journal), Some(who)) = (&mut dialog.journal, who) {
+            journal.mark(tag, Step::Path, || who);
         }
     }
 

@@ -15,6 +15,7 @@ pub(crate) mod login;
 pub(crate) mod pending;
 pub(crate) mod perform;
 pub(crate) mod places;
+pub(crate) mod revalidator;
 pub(crate) mod sync;
 pub(crate) mod timers;
 

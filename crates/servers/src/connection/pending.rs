@@ -47,6 +47,13 @@ impl<W> Pending<W> {
         Joined::Waits
     }
 
+    /// Takes out the one that has waited longest for a name.
+    pub(crate) fn next(&mut self, lookup: &Lookup) -> Option<W> {
+        let waiting = self.loads.get_mut(lookup).filter(|waiting| !waiting.is_empty())?;
+        self.waiting -= 1;
+        Some(waiting.remove(0))
+    }
+
     /// It is loaded, or will not be; who waits for it beside the first.
     pub(crate) fn ended(&mut self, lookup: &Lookup) -> Vec<W> {
         let waiting = self.loads.remove(lookup).unwrap_or_default();
@@ -76,6 +83,10 @@ mod tests {
         assert_eq!(pending.ended(&lookup("/a")), [2]);
         assert_eq!(pending.join(&lookup("/a"), 6), Joined::First(6), "it is over");
         assert_eq!(pending.join(&lookup("/b"), 7), Joined::Waits, "there is room again");
-        assert_eq!(pending.ended(&lookup("/b")), [4, 7]);
+        assert_eq!(pending.next(&lookup("/b")), Some(4), "in the order in which they came");
+        assert_eq!(pending.ended(&lookup("/b")), [7]);
+        assert_eq!(pending.join(&lookup("/c"), 8), Joined::First(8));
+        assert_eq!(pending.next(&lookup("/c")), None, "none waits beside the first");
+        assert_eq!(pending.join(&lookup("/c"), 9), Joined::Waits, "it is still being loaded");
     }
 }

@@ -9,10 +9,10 @@ use os::File;
 use os::poller::Interest;
 use site::Verification;
 
-use super::Connection;
 use super::books::Books;
 use super::calls::{Calls, interest};
 use super::disk_waits::DiskWaits;
+use super::{Connection, Dialog};
 use crate::session::Event;
 use crate::shared::counters::Counter;
 use crate::shared::trace::{Step, Who};
@@ -265,22 +265,30 @@ impl Books<'_> {
         let step = step_of(&miss);
         // Nobody waits for pages in place: the send does.
         let begun = (!matches!(miss, Miss::Pages(_))).then(|| self.disk.begin());
-        match service.load(token, tag, miss, self) {
-            Load::Done(loaded) => {
+        let load = service.load(token, tag, miss, self);
+        match &load {
+            Load::Done(_) => {
                 begun.iter().for_each(|begun| self.disk.end(begun));
                 if C::WAIT {
                     self.look_at_clock();
                 }
-                self.loaded_here(dialog, tag, step, loaded);
             }
-            Load::Came(loaded, who) => {
+            Load::Came(..) => {
                 self.look_at_clock();
-                self.loaded_by(dialog, tag, (step, who), loaded);
             }
-            Load::InSend => {
-                connection.calls.awaits_pages();
-                self.loaded_by(dialog, tag, (step, None), Loaded::Pages);
-            }
+            Load::InSend => connection.calls.awaits_pages(),
+            Load::HandedOver | Load::Joined | Load::Refused => {}
+        }
+        self.load_became(dialog, tag, step, load);
+        Progress::Went
+    }
+
+    /// Tells a session what became of its load.
+    pub(crate) fn load_became(&mut self, dialog: &mut Dialog, tag: Tag, step: Step, load: Load) {
+        match load {
+            Load::Done(loaded) => self.loaded_here(dialog, tag, step, loaded),
+            Load::Came(loaded, who) => self.loaded_by(dialog, tag, (step, who), loaded),
+            Load::InSend => self.loaded_by(dialog, tag, (step, None), Loaded::Pages),
             Load::HandedOver => {
                 self.tally.add(Counter::HandOvers, 1);
                 self.handed_over(dialog, tag);
@@ -288,7 +296,6 @@ impl Books<'_> {
             Load::Joined => self.handed_over(dialog, tag),
             Load::Refused => self.load_refused(dialog, tag),
         }
-        Progress::Went
     }
 
     fn has_sent<C: Calls>(

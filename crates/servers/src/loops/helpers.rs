@@ -1,5 +1,7 @@
-//! AMPED's helpers, and Knot's workers: threads that block on the disk so that a loop, or the
-//! thread of all fibers, need not. Workers also send parts of files, and may wait for clients then.
+//! Helper threads, and Knot's workers: threads that block on the disk so that a loop, or the thread
+//! of all fibers, need not. Those of AMPED translate paths and read files. Those of a ring only
+//! translate paths, because the ring reads. Workers also send parts of files, and may wait for
+//! clients then.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,11 +14,13 @@ use h1::{FilePart, Loaded, Lookup, Miss, Shared, Tag};
 use measure::Duration;
 use os::thread::Queue;
 use os::{File, Socket, Wake};
+use site::Opening;
 
 use crate::connection::books::Books;
 use crate::connection::fetches::Fetches;
 use crate::connection::pending::{Joined, Pending};
 use crate::connection::perform::{Load, Service, step_of};
+use crate::connection::revalidator::Revalidator;
 use crate::session::LOADS_MAX;
 use crate::shared::performer::Performer;
 use crate::shared::server::{Clock, Server, Worker};
@@ -39,6 +43,7 @@ pub(crate) struct Helpers {
     are: Performer,
     /// How workers send.
     how: Option<Sendfile>,
+    revalidator: Revalidator,
 }
 
 struct Job {
@@ -49,6 +54,7 @@ struct Job {
 
 enum Task {
     Load(Miss<File>),
+    Open(Lookup),
     Send(Part),
 }
 
@@ -68,6 +74,8 @@ struct Answer {
 enum Done {
     /// With the time that the helper took.
     Loaded(Loaded<File>, Duration),
+    /// The same.
+    Opened(Box<Opening>, Duration),
     Sent(io::Result<u64>),
 }
 
@@ -78,6 +86,15 @@ pub(crate) struct Fetched {
     pub(crate) step: Step,
     pub(crate) who: Option<Who>,
     pub(crate) loaded: Loaded<File>,
+}
+
+/// What a path leads to, for the first connection that asked for it.
+pub(crate) struct Opened {
+    pub(crate) token: u64,
+    pub(crate) tag: Tag,
+    pub(crate) lookup: Lookup,
+    pub(crate) who: Option<Who>,
+    pub(crate) opening: Box<Opening>,
 }
 
 /// What a worker has sent for one.
@@ -94,6 +111,7 @@ pub(crate) struct HandedOver<'h> {
     /// next.
     answers: VecDeque<Answer>,
     fetched: Vec<Fetched>,
+    opened: Vec<Opened>,
     sent: Vec<Sent>,
     paths: Pending<(u64, Tag)>,
     /// By helpers.
@@ -113,17 +131,18 @@ impl Helpers {
         let jobs_max = server.settings.helper_queue as usize;
         // Each answers a load that a connection has in hand.
         let answers_max = server.connections_max * LOADS_MAX;
-        let (are, how) = (server.architecture.pages, server.settings.sendfile);
+        let (are, how) = (server.architecture.path, server.settings.sendfile);
         // Of a connection one part is sent at a time.
         let sends_max = if are == Performer::Worker { server.connections_max } else { 0 };
         let number = server.settings.helpers as usize;
         let jobs = Queue::new(jobs_max + number + sends_max);
         let answers = Queue::polled(answers_max + sends_max)?;
-        Ok(Self { jobs, answers, jobs_max, answers_max, number, are, how })
+        let revalidator = Revalidator::new(server);
+        Ok(Self { jobs, answers, jobs_max, answers_max, number, are, how, revalidator })
     }
 
     /// Becomes readable when an answer is there.
-    pub(crate) const fn wake(&self) -> &Wake {
+    pub(crate) const fn wake(&self) -> &Arc<Wake> {
         self.answers.wake()
     }
 
@@ -140,12 +159,14 @@ impl Helpers {
             helpers: self,
             answers: VecDeque::new(),
             fetched: Vec::new(),
+            opened: Vec::new(),
             sent: Vec::new(),
             paths: Pending::new(self.jobs_max),
             fetches: Fetches::default(),
             loads_out: 0,
             loads: Loads::default(),
         };
+        self.revalidator.spawn(scope, worker)?;
         for _ in 0..self.number {
             let name = format!("weir-{}", self.are.name());
             let helper = Builder::new().name(name).stack_size(STACK_BYTES);
@@ -159,15 +180,19 @@ impl Helpers {
         let who = server.trace.is_some().then(|| Who::me(self.are));
         let mut clock = Clock::new();
         while let Some(job) = self.jobs.pop() {
+            let begun = os::clock::monotonic();
             let done = match &job.task {
                 Task::Load(miss) => {
-                    let begun = os::clock::monotonic();
                     if let Miss::Pages(part) = miss {
                         // A read error shows again when the part is sent.
                         let _ = part.file.fetch(part.at, part.end);
                     }
                     let loaded = server.load(worker.number, miss, &clock.now());
                     Done::Loaded(loaded, os::clock::monotonic() - begun)
+                }
+                Task::Open(lookup) => {
+                    let opening = server.open(worker.number, lookup, &clock.now());
+                    Done::Opened(Box::new(opening), os::clock::monotonic() - begun)
                 }
                 Task::Send(part) => Done::Sent(part.send(self.how)),
             };
@@ -195,7 +220,12 @@ impl Part {
     }
 }
 
-impl HandedOver<'_> {
+impl<'h> HandedOver<'h> {
+    /// Becomes readable when something has come back.
+    pub(crate) const fn wake(&self) -> &'h Arc<Wake> {
+        self.helpers.wake()
+    }
+
     /// What has come back, for all who waited for it.
     pub(crate) fn fetched(&mut self) -> Drain<'_, Fetched> {
         self.helpers.answers.drain(&mut self.answers);
@@ -208,16 +238,37 @@ impl HandedOver<'_> {
                     self.loads.done(now, took);
                     self.load_ended((token, tag), miss, loaded, who);
                 }
+                (Task::Open(lookup), Done::Opened(opening, took)) => {
+                    self.loads_out -= 1;
+                    self.loads.done(now, took);
+                    self.opened.push(Opened { token, tag, lookup, who, opening });
+                }
                 (Task::Send(part), Done::Sent(sent)) => {
                     self.fetches.end(&part.part.file);
                     self.sent.push(Sent { token, who, sent });
                 }
-                (Task::Send(_), Done::Loaded(..)) | (Task::Load(_), Done::Sent(_)) => {
+                (Task::Load(_) | Task::Open(_) | Task::Send(_), _) => {
                     unreachable!("a task has its own answer")
                 }
             }
         }
         self.fetched.drain(..)
+    }
+
+    /// What was opened, as far as [`Self::fetched`] has found it. Others may wait for each path
+    /// until it [ends](Self::ended).
+    pub(crate) fn opened(&mut self) -> Drain<'_, Opened> {
+        self.opened.drain(..)
+    }
+
+    /// The first connection that asked for a path has gone. Returns the next, if any waits.
+    pub(crate) fn next(&mut self, lookup: &Lookup) -> Option<(u64, Tag)> {
+        self.paths.next(lookup)
+    }
+
+    /// A path that was opened is answered. Returns which others wait for the answer.
+    pub(crate) fn ended(&mut self, lookup: &Lookup) -> Vec<(u64, Tag)> {
+        self.paths.ended(lookup)
     }
 
     /// What was sent, as far as [`Self::fetched`] has found it.
@@ -259,19 +310,38 @@ impl HandedOver<'_> {
         self.fetched.push(Fetched { token, tag, step, who, loaded });
     }
 
-    /// A path that the cache has may be compared with the disk without one; else it is a helper's
-    /// to translate, once for all who ask for it.
-    fn load_path(&mut self, token: u64, tag: Tag, lookup: Lookup, books: &Books<'_>) -> Load {
+    /// A path that the cache has may be compared with the disk without a helper, or behind the
+    /// request; else a helper translates it, once for all requests that ask for it.
+    fn load_path(&mut self, of: (u64, Tag), lookup: Lookup, books: &Books<'_>) -> Load {
+        let load = |lookup| Task::Load(Miss::Path(lookup));
+        self.translate(of, lookup, load, books)
+    }
+
+    /// The same for a loop that reads what the path leads to: a helper only opens the file.
+    pub(crate) fn open(&mut self, of: (u64, Tag), lookup: Lookup, books: &Books<'_>) -> Load {
+        self.translate(of, lookup, Task::Open, books)
+    }
+
+    fn translate(
+        &mut self,
+        of: (u64, Tag),
+        lookup: Lookup,
+        task: impl FnOnce(Lookup) -> Task,
+        books: &Books<'_>,
+    ) -> Load {
         if let Some(loaded) = books.server.site.compare(&lookup, &books.now) {
             return Load::Done(loaded);
         }
-        match self.paths.join(&lookup, (token, tag)) {
+        if let Some(old) = self.helpers.revalidator.answer(&lookup, books) {
+            return old;
+        }
+        match self.paths.join(&lookup, of) {
             Joined::Waits => return Load::Joined,
             // The first request goes on to look.
             Joined::Full(_) => return Load::Refused,
             Joined::First(_) => {}
         }
-        if self.has_room(books) && self.push((token, tag), Miss::Path(lookup.clone())).is_ok() {
+        if self.has_room(books) && self.push(of, task(lookup.clone())).is_ok() {
             return Load::HandedOver;
         }
         self.paths.ended(&lookup);
@@ -287,13 +357,14 @@ impl HandedOver<'_> {
             return here(miss);
         }
         let file = Shared::clone(&part.file);
-        match self.push(of, miss) {
+        match self.push(of, Task::Load(miss)) {
             Ok(()) => {
                 self.fetches.begin(&file);
                 Load::HandedOver
             }
             // An answer that has begun is finished, if the loop has to block for it.
-            Err(miss) => here(miss),
+            Err(Task::Load(miss)) => here(miss),
+            Err(_) => unreachable!("the task that was refused"),
         }
     }
 
@@ -304,12 +375,12 @@ impl HandedOver<'_> {
     }
 
     /// Gives a load to the next helper that is free.
-    fn push(&mut self, (token, tag): (u64, Tag), miss: Miss<File>) -> Result<(), Miss<File>> {
+    fn push(&mut self, (token, tag): (u64, Tag), task: Task) -> Result<(), Task> {
         let Helpers { jobs, jobs_max, answers_max, number, .. } = self.helpers;
         if self.loads_out >= (jobs_max + number).min(*answers_max) {
-            return Err(miss);
+            return Err(task);
         }
-        let pushed = jobs.push(Job { token, tag, task: Task::Load(miss) });
+        let pushed = jobs.push(Job { token, tag, task });
         assert!(pushed.is_ok(), "no more jobs are given than there is room for");
         self.loads_out += 1;
         Ok(())
@@ -319,7 +390,7 @@ impl HandedOver<'_> {
 impl Service for HandedOver<'_> {
     fn load(&mut self, token: u64, tag: Tag, miss: Miss<File>, books: &mut Books<'_>) -> Load {
         match miss {
-            Miss::Path(lookup) => self.load_path(token, tag, lookup, books),
+            Miss::Path(lookup) => self.load_path((token, tag), lookup, books),
             pages => self.load_pages((token, tag), pages, books),
         }
     }
@@ -333,5 +404,6 @@ fn refused(lookup: &Lookup, books: &Books<'_>) -> Load {
 impl Drop for HandedOver<'_> {
     fn drop(&mut self) {
         self.helpers.jobs.close();
+        self.helpers.revalidator.close();
     }
 }

@@ -23,9 +23,9 @@ use crate::connection::books::Books;
 use crate::connection::fetches::Fetches;
 use crate::connection::gate::Gate;
 use crate::connection::intake::Intake;
-use crate::connection::pending::Pending;
 use crate::connection::places::{Places, TOKENS_END, place_of};
 use crate::connection::timers::Timers;
+use crate::loops::helpers::HandedOver;
 use crate::session::Event;
 use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
@@ -38,6 +38,7 @@ use accepts::Accepts;
 const ORDER: u64 = u64::MAX;
 const VERDICTS: u64 = u64::MAX - 1;
 const BELL: u64 = u64::MAX - 2;
+const HELPERS: u64 = u64::MAX - 3;
 const LISTENER_0: u64 = TOKENS_END;
 
 /// Bytes of a file that one read brings: most files in one, and no reader far behind. Also the
@@ -97,7 +98,8 @@ pub(crate) struct Completions<'s> {
     hears_bell: bool,
     /// The order to drain has come and is yet to be obeyed.
     ordered: bool,
-    paths: Pending<(u64, h1::Tag)>,
+    /// Threads that translate paths and open files.
+    helpers: HandedOver<'s>,
     /// Bytes being read, or read and not yet sent.
     pieces_bytes: u64,
     /// Connections whose receive found no buffer, in that order.
@@ -111,11 +113,16 @@ pub(crate) struct Completions<'s> {
 }
 
 impl<'s> Completions<'s> {
-    pub(crate) fn new(worker: &'s Worker<'s>, mut ring: Ring) -> io::Result<Self> {
+    pub(crate) fn new(
+        worker: &'s Worker<'s>,
+        mut ring: Ring,
+        helpers: HandedOver<'s>,
+    ) -> io::Result<Self> {
         os::thread::set_name("weir-loop");
         let server = worker.server;
         let tell_who = ways::accepts_tell_who(&server.settings);
         ring.poll(worker.wake(), ORDER)?;
+        ring.poll(helpers.wake(), HELPERS)?;
         if let Some(verifiers) = &worker.verifiers {
             ring.poll(verifiers.wake(), VERDICTS)?;
         }
@@ -137,7 +144,7 @@ impl<'s> Completions<'s> {
             look_at: Instant::ORIGIN,
             hears_bell: false,
             ordered: false,
-            paths: Pending::new(server.connections_max),
+            helpers,
             pieces_bytes: 0,
             thirsty: VecDeque::new(),
             was_cut: false,
@@ -225,6 +232,7 @@ impl<'s> Completions<'s> {
                 self.accepted(accepted, listener, more)?;
             }
             Done::Ready(_) if token == VERDICTS => self.hear_verdicts()?,
+            Done::Ready(_) if token == HELPERS => self.hear_helpers()?,
             Done::Ready(_) if token == BELL => self.hear_bell(),
             Done::Ready(_) => self.ordered = true,
             // Whether it has ended the next call tells.

@@ -113,8 +113,9 @@ choice! {
         All = "all",
         /// One of as many as there are threads, or processes.
         OneOfN = "one of N",
-        /// Nobody but who asked. Where as many have asked as there are helpers or workers, whoever
-        /// needs one waits, too: for what the row says that they perform.
+        /// Only the requests that need the disk. If as many of them wait as there are helpers or
+        /// workers, a request that needs one waits, too: for what the row says that they perform.
+        /// A request that finds an answer in memory waits for none.
         Nobody = "nobody",
     }
 }

@@ -6,6 +6,7 @@
 //! meanwhile" is an event, and only "is not served meanwhile" needs a bounded wait. No duration is
 //! judged but what the server says of itself: for how long it was held up.
 
+mod path;
 mod refused;
 mod stage;
 
@@ -17,7 +18,7 @@ use crate::support::chosen::{
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture, pattern, write};
 use crate::support::metrics::counted;
-use crate::support::slow::{SlowFiles, content, lacks_slow_files};
+use crate::support::slow::{Operation, SlowFiles, content, lacks_slow_files};
 use crate::support::wire::Wire;
 use crate::support::{PATIENCE, at_some_scale, await_true};
 use stage::{SILENCE, Stage};
@@ -238,18 +239,25 @@ fn behind_all_helpers_only_who_needs_one_waits() {
         let stage = Stage { combination, site: &site, server: &server, slow: &slow };
         // What was changed a moment ago has to be read again: its times do not tell yet.
         stage.expect_hot_for(SEVERAL_AGES);
-        let mut waits = vec![stage.ask_slow("a.bin"), stage.ask_slow("b.bin")];
-        waits.push(stage.ask("/slow/c.bin"));
+        slow.release();
+        slow.hold(Operation::Open);
+        let mut waits = ["a.bin", "b.bin"].map(|name| {
+            let wire = stage.ask(&format!("/slow/{name}"));
+            slow.await_held(Operation::Open);
+            wire
+        });
+        let mut third = stage.ask("/slow/c.bin");
         let mut new = stage.ask("/large.bin");
         stage.expect_hot();
         new.set_patience(SILENCE);
         assert!(new.head().is_err(), "{combination}: a helper beside two");
         stage.expect_hot();
-        slow.release();
+        slow.let_go(Operation::Open);
         new.set_patience(PATIENCE);
-        for (wire, name) in waits.iter_mut().zip(["a.bin", "b.bin", "c.bin"]) {
+        for (wire, name) in waits.iter_mut().zip(["a.bin", "b.bin"]) {
             stage.expect_slow(wire, name);
         }
+        stage.expect_slow(&mut third, "c.bin");
         let (head, body) = new.reply(false).expect("in the end");
         assert!(head.status == 200 && body == site.content("/large.bin"), "{combination}");
         server.stop();

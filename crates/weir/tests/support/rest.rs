@@ -11,9 +11,9 @@ use super::server::Server;
 /// There is nothing to wait for but time in which somebody could spin.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A clock that is looked at once in a while, and some for good measure: who spins makes thousands,
-/// however many others want the processor.
-const CALLS_MAX: u64 = 20;
+/// A full worker looks every 50 ms whether others have capacity, and a clock is looked at once in a
+/// while. A server that spins makes thousands of calls, however busy the machine is.
+const CALLS_MAX: u64 = 100;
 
 /// Of a hundred in a second, for those who ask for no events: who spins has all that others leave.
 const TICKS_MAX: u64 = 10;

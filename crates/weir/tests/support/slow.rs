@@ -1,6 +1,6 @@
-//! A file system whose files are slow: a read of one waits until the test lets it go on. Opening
-//! is quick, and so is looking up, but for one directory when a test asks for that. Nothing of it
-//! stays in the page cache from one opening to the next.
+//! A file system whose files are slow: a read of one waits until the test lets it go on. Looking
+//! up, opening and listing are quick, but for what a test holds. Nothing of a file stays in the
+//! page cache from one opening to the next.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -11,8 +11,9 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::{Duration, UNIX_EPOCH};
 
 use fuser::{
-    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, Generation,
-    INodeNo, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, Request,
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
+    Generation, INodeNo, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory,
+    ReplyEntry, ReplyOpen, Request,
 };
 use harness::Need;
 
@@ -46,14 +47,38 @@ const BROKEN_BYTES: usize = 100;
 /// A directory that has the same files.
 pub(crate) const DIRECTORY: &str = "directory";
 
+/// Longer than any test lasts.
+const KEPT_FOR: Duration = Duration::from_secs(3600);
+
 /// The numbers of the directory and of the first file; the root is 1.
 const DIRECTORY_NODE: u64 = 2;
 const FIRST: usize = 3;
 
+/// What can be slow beside reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Lookup,
+    Open,
+    List,
+}
+
+impl Operation {
+    pub(crate) const ALL: [Self; 3] = [Self::Lookup, Self::Open, Self::List];
+
+    /// What [`SlowFiles::await_read`] takes for it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Lookup => "lookup",
+            Self::Open => "open",
+            Self::List => "list",
+        }
+    }
+}
+
 pub(crate) struct SlowFiles {
     gate: Arc<Gate>,
-    /// For lookups of the directory.
-    lookups: Arc<Gate>,
+    /// For each [`Operation`].
+    gates: [Arc<Gate>; 3],
     begun: Receiver<&'static str>,
     /// Unmounts when dropped, after the gate has been opened.
     _session: BackgroundSession,
@@ -73,7 +98,7 @@ pub(crate) fn lacks_slow_files() -> bool {
     }
     let refusal = REFUSAL.get_or_init(|| {
         let directory = tempfile::tempdir().expect("a directory");
-        SlowFiles::try_mount(directory.path()).err().map(|error| error.to_string())
+        SlowFiles::try_mount(directory.path(), KEPT_FOR).err().map(|error| error.to_string())
     });
     if let Some(error) = refusal {
         harness::skip(format!("needs the right to mount /dev/fuse: {error}"));
@@ -84,23 +109,38 @@ pub(crate) fn lacks_slow_files() -> bool {
 impl SlowFiles {
     /// Mounts them at `at`, with reads that wait. Tests ask [`lacks_slow_files`] before.
     pub(crate) fn mount(at: &Path) -> Self {
-        Self::try_mount(at).unwrap_or_else(|error| panic!("mount at {}: {error}", at.display()))
+        Self::mounted(at, Duration::ZERO)
     }
 
-    fn try_mount(at: &Path) -> io::Result<Self> {
+    /// The same, but the kernel keeps the names that it has looked up.
+    pub(crate) fn mount_with_cached_names(at: &Path) -> Self {
+        Self::mounted(at, KEPT_FOR)
+    }
+
+    fn mounted(at: &Path, names: Duration) -> Self {
+        let mounted = Self::try_mount(at, names);
+        mounted.unwrap_or_else(|error| panic!("mount at {}: {error}", at.display()))
+    }
+
+    fn try_mount(at: &Path, names_are_kept: Duration) -> io::Result<Self> {
         std::fs::create_dir_all(at)?;
         let (begins, begun) = channel();
         let gate = Arc::new(Gate::default());
-        let lookups = Arc::new(Gate::default());
-        lookups.open(u64::MAX);
+        let gates = Operation::ALL.map(|_| Arc::new(Gate::default()));
+        gates.iter().for_each(|gate| gate.open(u64::MAX));
         let longest = FILES.iter().map(|(_, bytes)| *bytes).max().unwrap_or_default();
         let longest = Arc::new(pattern(longest));
-        let gates = (Arc::clone(&gate), Arc::clone(&lookups));
-        let files = Files { gate: gates.0, lookups: gates.1, begins: Mutex::new(begins), longest };
+        let files = Files {
+            gate: Arc::clone(&gate),
+            gates: gates.clone(),
+            begins: Mutex::new(begins),
+            longest,
+            names_are_kept,
+        };
         let mut config = Config::default();
         config.mount_options = vec![MountOption::RO, MountOption::FSName("weir-test".into())];
         let session = fuser::spawn_mount(files, at, &config)?;
-        Ok(Self { gate, lookups, begun, _session: session })
+        Ok(Self { gate, gates, begun, _session: session })
     }
 
     /// Waits until somebody reads that file who is not let go on.
@@ -108,14 +148,19 @@ impl SlowFiles {
         while self.begun.recv_timeout(PATIENCE).expect("nobody reads the slow file") != name {}
     }
 
-    /// From now on whatever looks the directory up waits.
-    pub(crate) fn hold_lookups(&self) {
-        self.lookups.open(0);
+    /// From now on each operation of that kind waits.
+    pub(crate) fn hold(&self, operation: Operation) {
+        self.gates[operation as usize].open(0);
     }
 
-    /// Lets lookups go on, from now on.
-    pub(crate) fn release_lookups(&self) {
-        self.lookups.open(u64::MAX);
+    /// Waits until such an operation begins that is held.
+    pub(crate) fn await_held(&self, operation: Operation) {
+        self.await_read(operation.name());
+    }
+
+    /// Lets operations of that kind go on, from now on.
+    pub(crate) fn let_go(&self, operation: Operation) {
+        self.gates[operation as usize].open(u64::MAX);
     }
 
     /// Waits until so many files are read by somebody who is not let go on, and then until no other
@@ -150,7 +195,7 @@ impl SlowFiles {
 impl Drop for SlowFiles {
     fn drop(&mut self) {
         self.gate.open(u64::MAX);
-        self.lookups.open(u64::MAX);
+        self.gates.iter().for_each(|gate| gate.open(u64::MAX));
     }
 }
 
@@ -185,37 +230,69 @@ impl Gate {
 
 struct Files {
     gate: Arc<Gate>,
-    lookups: Arc<Gate>,
+    gates: [Arc<Gate>; 3],
     begins: Mutex<Sender<&'static str>>,
     /// The content of which each file has the beginning.
     longest: Arc<Vec<u8>>,
+    /// For how long the kernel keeps a name.
+    names_are_kept: Duration,
+}
+
+impl Files {
+    /// Performs an operation when its gate is open, on a thread of its own: other requests are to
+    /// be answered meanwhile.
+    fn perform(&self, operation: Operation, perform: impl FnOnce() + Send + 'static) {
+        let gate = &self.gates[operation as usize];
+        if gate.is_open(0) {
+            return perform();
+        }
+        // Whether the test still listens is not the file system's business.
+        let _ = self.begins.lock().expect("a sender").send(operation.name());
+        let gate = Arc::clone(gate);
+        std::thread::spawn(move || {
+            gate.pass(0);
+            perform();
+        });
+    }
 }
 
 impl Filesystem for Files {
     fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        if name == DIRECTORY {
-            if !self.lookups.is_open(0) {
-                // As with reads.
-                let _ = self.begins.lock().expect("a sender").send(DIRECTORY);
-            }
-            let lookups = Arc::clone(&self.lookups);
-            std::thread::spawn(move || {
-                lookups.pass(0);
-                reply.entry(&Duration::ZERO, &attributes(DIRECTORY_NODE), Generation(0));
-            });
-            return;
-        }
-        match FILES.iter().position(|(known, _)| name == OsStr::new(known)) {
-            Some(at) => {
-                let node = (FIRST + at) as u64;
-                reply.entry(&Duration::ZERO, &attributes(node), Generation(0));
-            }
+        let file = FILES.iter().position(|(known, _)| name == OsStr::new(known));
+        let node = file.map(|at| (FIRST + at) as u64);
+        let node = if name == DIRECTORY { Some(DIRECTORY_NODE) } else { node };
+        let kept = self.names_are_kept;
+        self.perform(Operation::Lookup, move || match node {
+            Some(node) => reply.entry(&kept, &attributes(node), Generation(0)),
             None => reply.error(Errno::ENOENT),
-        }
+        });
+    }
+
+    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        self.perform(Operation::Open, || reply.opened(FileHandle(0), FopenFlags::empty()));
+    }
+
+    fn readdir(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
+        self.perform(Operation::List, move || {
+            for (at, (name, _)) in FILES.iter().enumerate().skip(offset as usize) {
+                let node = INodeNo((FIRST + at) as u64);
+                if reply.add(node, at as u64 + 1, FileType::RegularFile, name) {
+                    break;
+                }
+            }
+            reply.ok();
+        });
     }
 
     fn getattr(&self, _: &Request, node: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        reply.attr(&Duration::from_secs(60), &attributes(node.into()));
+        reply.attr(&KEPT_FOR, &attributes(node.into()));
     }
 
     fn read(

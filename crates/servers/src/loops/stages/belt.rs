@@ -76,7 +76,7 @@ impl<'s> Belt<'s> {
     }
 
     /// Becomes readable when some are there.
-    pub(super) const fn wake(&self) -> &os::Wake {
+    pub(super) fn wake(&self) -> &os::Wake {
         self.queue.wake()
     }
 

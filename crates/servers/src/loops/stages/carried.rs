@@ -11,7 +11,7 @@ use os::{File, Socket};
 use super::plant::Plant;
 use crate::connection::books::Books;
 use crate::connection::calls::{Calls, Ready, interest};
-use crate::connection::perform::{InPlace, Progress, Service, Share, Until, step_of};
+use crate::connection::perform::{InPlace, Load, Progress, Service, Share, Until, step_of};
 use crate::connection::{Connection, Dialog};
 use crate::session::Event;
 use crate::shared::counters::Counter;
@@ -263,20 +263,22 @@ impl Carried {
         };
         let Some((tag, miss)) = self.due.as_ref().or(own.as_ref()) else { return false };
         let (tag, step) = (*tag, step_of(miss));
-        let loaded = match miss {
+        let load = match miss {
             Miss::Path(lookup) if lookup.credentials.is_none() => {
-                books.server.site.compare(lookup, &books.now)
+                let compared = books.server.site.compare(lookup, &books.now).map(Load::Done);
+                let revalidator = plant.revalidator.as_ref();
+                compared.or_else(|| revalidator?.answer(lookup, books))
             }
             // Who sends them waits for them: to ask first costs two calls of each reply.
             Miss::Pages(_) if !plant.has_helpers() => None,
             Miss::Pages(part) | Miss::More(part) if plant.has_pages(part) => {
-                Some(books.load_here(miss))
+                Some(Load::Done(books.load_here(miss)))
             }
             _ => None,
         };
-        let Some(loaded) = loaded else { return false };
+        let Some(load) = load else { return false };
         (self.due, self.has_waited) = (None, false);
-        books.loaded_here(dialog, tag, step, loaded);
+        books.load_became(dialog, tag, step, load);
         true
     }
 

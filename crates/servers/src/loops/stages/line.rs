@@ -28,6 +28,7 @@ use super::{STACK_BYTES, no_thread};
 use crate::connection::books::Books;
 use crate::connection::pending::Pending;
 use crate::connection::perform::InPlace;
+use crate::connection::revalidator::Revalidator;
 use crate::loops::phases::BUFFER_BYTES;
 use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
@@ -127,6 +128,10 @@ impl<'s, 'p> Line<'s, 'p> {
     /// # Errors
     /// No thread can be made.
     pub(crate) fn hire<'e>(&'e self, scope: &'e Scope<'e, '_>) -> io::Result<()> {
+        let plant = self.plant;
+        if let Some(revalidator) = &plant.revalidator {
+            revalidator.spawn(scope, plant.worker).map_err(no_thread)?;
+        }
         for number in (0..self.stages.len()).filter(|number| !self.is_shared(*number)) {
             self.spawn(scope, Some(number)).map_err(no_thread)?;
         }
@@ -136,6 +141,7 @@ impl<'s, 'p> Line<'s, 'p> {
     /// No thread waits any more for somebody to come.
     pub(crate) fn end(&self) {
         self.common.iter().for_each(|common| common.told.close());
+        self.plant.revalidator.iter().for_each(Revalidator::close);
     }
 
     /// The calling thread runs where the pipeline is to.

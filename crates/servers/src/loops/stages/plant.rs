@@ -11,6 +11,7 @@ use h1::FilePart;
 use measure::{Duration, Instant};
 use os::{File, Wake};
 
+use crate::connection::revalidator::Revalidator;
 use crate::shared::error_log::By;
 use crate::shared::performer::Performer;
 use crate::shared::server::Worker;
@@ -43,6 +44,8 @@ pub(crate) struct Plant<'s> {
     low: AtomicUsize,
     /// Threads that read from the disk.
     fetching: AtomicUsize,
+    /// Where helpers look at the disk.
+    pub(super) revalidator: Option<Revalidator>,
     /// Who of those that ask is admitted, where that is decided here.
     admission: Option<Mutex<Response>>,
 }
@@ -56,6 +59,7 @@ impl<'s> Plant<'s> {
     /// # Errors
     /// No descriptor is left.
     pub(crate) fn new(worker: &'s Worker<'s>, admission: Option<Response>) -> io::Result<Self> {
+        let server = worker.server;
         Ok(Self {
             worker,
             open: AtomicUsize::new(0),
@@ -70,6 +74,8 @@ impl<'s> Plant<'s> {
             waits_for_stages: AtomicBool::new(false),
             low: AtomicUsize::new(0),
             fetching: AtomicUsize::new(0),
+            revalidator: (server.architecture.path == Performer::Helper)
+                .then(|| Revalidator::new(server)),
             admission: admission.map(Mutex::new),
         })
     }

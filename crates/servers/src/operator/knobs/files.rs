@@ -66,8 +66,8 @@ pub(super) const KNOBS: &[Knob] = &[
         value: "0..3600000 ms",
         reason: "how long an answer is given without asking the disk again: a change shows within \
                  a second by 900, where open_file_cache of nginx looks after 60 s. While one \
-                 looks, others get the old answer, for at most ten times as long. 0: each request \
-                 looks",
+                 looks, others get the old answer, for at most ten times as long; where helpers \
+                 look, all get it. 0: each request looks",
         takes: Takes::All,
         set: |s, v| put(&mut s.answer_age, millis(v, 0)),
         show: |s| s.answer_age.as_millis().to_string(),

@@ -55,6 +55,24 @@ pub(super) const KNOBS: &[Knob] = &[
         show: |s| s.limits.rate_min.to_string(),
     },
     Knob {
+        name: "linger-timeout-ms",
+        value: "1..3600000 ms",
+        reason: "of silence after the last reply or a refusal, in which the server discards what \
+                 still comes, so that no reset overtakes the reply; a few round trips",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.limits.linger_timeout, millis(v, 1)),
+        show: |s| s.limits.linger_timeout.as_millis().to_string(),
+    },
+    Knob {
+        name: "linger-max-ms",
+        value: "1..3600000 ms",
+        reason: "of that in all, however much still comes: enough for a client to finish most \
+                 uploads, or to notice the reply",
+        takes: Takes::All,
+        set: |s, v| put(&mut s.limits.linger_max, millis(v, 1)),
+        show: |s| s.limits.linger_max.as_millis().to_string(),
+    },
+    Knob {
         name: "target-bytes-max",
         value: "64..65536 bytes",
         reason: "of a request's target; more is 414. The precedent is 8 KiB (nginx, Apache)",

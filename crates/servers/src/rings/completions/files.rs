@@ -1,4 +1,4 @@
-//! How a completion loop loads and sends: a path is translated and its file opened by the loop;
+//! How a completion loop loads and sends: a path is translated and its file opened by a helper;
 //! what is in the file is read by the ring, and sent by the ring; or what is in memory of it is
 //! sent by the loop, without a copy.
 
@@ -9,10 +9,11 @@ use measure::Duration;
 use os::File;
 
 use super::{
-    Completions, PIECES_BYTES_MAX, READ_BYTES, READ_BYTES_MIN, SENT_THEN_SHUT_MAX, VERDICTS, forget,
+    Completions, HELPERS, PIECES_BYTES_MAX, READ_BYTES, READ_BYTES_MIN, SENT_THEN_SHUT_MAX,
+    VERDICTS, forget,
 };
-use crate::connection::pending::Joined;
 use crate::connection::places::{tag_of, tagged};
+use crate::loops::helpers::Opened;
 use crate::rings::connection::{Ending, Piece, Read, ReadOf, Resident};
 use crate::shared::counters::Counter;
 use crate::shared::performer::Performer;
@@ -32,7 +33,10 @@ impl Completions<'_> {
             return Ok(());
         };
         match miss {
-            Miss::Path(lookup) => self.open(token, tag, lookup),
+            Miss::Path(lookup) => {
+                self.open(token, tag, lookup);
+                Ok(())
+            }
             Miss::Pages(part) if self.sends_files && self.fetches.are_over(&part) => {
                 self.is_in_memory(token, tag, part);
                 Ok(())
@@ -68,37 +72,59 @@ impl Completions<'_> {
         self.ring.poll(verifiers.wake(), VERDICTS)
     }
 
-    /// Translates a path here and opens its file, once for all who ask for it.
-    fn open(&mut self, token: u64, tag: Tag, lookup: Lookup) -> io::Result<()> {
-        let Some(connection) = self.connections.named(token) else { return Ok(()) };
-        let dialog = &mut connection.dialog;
-        if let Some(loaded) = self.books.server.site.compare(&lookup, &self.books.now) {
-            self.books.translated(dialog, tag);
-            self.books.loaded(dialog, tag, loaded);
-            return Ok(());
+    /// Has a path translated and its file opened by a helper.
+    fn open(&mut self, token: u64, tag: Tag, lookup: Lookup) {
+        let Some(connection) = self.connections.named(token) else { return };
+        let loads = self.helpers.open((token, tag), lookup, &self.books);
+        self.books.load_became(&mut connection.dialog, tag, Step::Path, loads);
+    }
+
+    /// Files have been opened by helpers; more are waited for.
+    pub(super) fn hear_helpers(&mut self) -> io::Result<()> {
+        debug_assert!(self.helpers.fetched().next().is_none(), "the ring reads");
+        let opened: Vec<Opened> = self.helpers.opened().collect();
+        for opened in opened {
+            self.opened(opened)?;
         }
-        match self.paths.join(&lookup, (token, tag)) {
-            Joined::Waits => {
-                self.books.handed_over(dialog, tag);
-                return Ok(());
-            }
-            Joined::Full(_) => {
-                self.books.load_refused(dialog, tag);
-                return Ok(());
-            }
-            Joined::First(_) => {}
-        }
-        let begun = self.books.disk.begin();
-        let opening = self.books.open(&lookup);
-        self.books.disk.end(&begun);
-        self.books.translated(dialog, tag);
+        self.ring.poll(self.helpers.wake(), HELPERS)
+    }
+
+    /// A small file is read now, for the connection that asked first and is still there. What else
+    /// a path leads to is the answer to all that asked for it.
+    fn opened(&mut self, opened: Opened) -> io::Result<()> {
+        let Opened { token, tag, lookup, who, opening } = opened;
         let Some(part) = opening.unread().filter(|part| !part.is_empty()) else {
-            let loaded = self.books.server.site.keep(opening, &self.books.now);
-            self.books.loaded(dialog, tag, loaded);
-            self.paths.ended(&lookup);
-            return Ok(());
+            let loaded = self.books.server.site.keep(*opening, &self.books.now);
+            let waiting = self.helpers.ended(&lookup).into_iter().chain([(token, tag)]);
+            return self.answer(waiting, (Step::Path, who), &loaded);
         };
-        self.read(token, tag, part, ReadOf::Small(Box::new((lookup, opening))))
+        let mut asker = Some((token, tag));
+        while let Some((token, tag)) = asker {
+            if let Some(connection) = self.connections.named(token) {
+                self.books.translated(&mut connection.dialog, tag, who);
+                return self.read(token, tag, part, ReadOf::Small(Box::new((lookup, *opening))));
+            }
+            asker = self.helpers.next(&lookup);
+        }
+        // All have gone.
+        self.helpers.ended(&lookup);
+        self.books.server.site.give_up(&lookup, &self.books.now);
+        Ok(())
+    }
+
+    /// What connections have waited for has come back.
+    fn answer(
+        &mut self,
+        waiting: impl Iterator<Item = (u64, Tag)>,
+        step: (Step, Option<Who>),
+        loaded: &Loaded<File>,
+    ) -> io::Result<()> {
+        for (token, tag) in waiting {
+            let Some(connection) = self.connections.named(token) else { continue };
+            self.books.came_back(&mut connection.dialog, tag, step, loaded.clone());
+            self.start(token)?;
+        }
+        Ok(())
     }
 
     fn read(&mut self, token: u64, tag: Tag, part: FilePart<File>, of: ReadOf) -> io::Result<()> {
@@ -119,7 +145,7 @@ impl Completions<'_> {
             self.fetches.begin(&part.file);
         }
         self.books.tally.add(Counter::HandOvers, 1);
-        if !matches!(of, ReadOf::Rest(_)) {
+        if matches!(of, ReadOf::Pages(_) | ReadOf::More) {
             assert_ne!(tag, REST, "no tag of a request");
             self.books.handed_over(&mut connection.dialog, tag);
         }
@@ -176,14 +202,8 @@ impl Completions<'_> {
         opening.read(read);
         let loaded = self.books.server.site.keep(opening, &self.books.now);
         let who = self.books.traces().then(|| Who::me(Performer::Ring));
-        let others = self.paths.ended(&lookup);
-        for (token, tag) in others.into_iter().chain([(token, tag)]) {
-            let Some(connection) = self.connections.named(token) else { continue };
-            let dialog = &mut connection.dialog;
-            self.books.came_back(dialog, tag, (Step::Pages, who), loaded.clone());
-            self.start(token)?;
-        }
-        Ok(())
+        let others = self.helpers.ended(&lookup);
+        self.answer(others.into_iter().chain([(token, tag)]), (Step::Pages, who), &loaded)
     }
 
     pub(super) fn send(&mut self, token: u64) -> io::Result<()> {

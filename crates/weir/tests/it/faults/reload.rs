@@ -13,7 +13,7 @@ use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_f
 use crate::support::load::{Counts, Load};
 use crate::support::processes::{followers_of, is_there, workers_of};
 use crate::support::server::{Server, send};
-use crate::support::slow::{DIRECTORY, SlowFiles, lacks_slow_files};
+use crate::support::slow::{DIRECTORY, Operation, SlowFiles, lacks_slow_files};
 use crate::support::{PATIENCE, await_some, await_true};
 
 const RELOADS: usize = 5;
@@ -124,9 +124,9 @@ fn supervisor_goes_on_while_a_root_does_not_answer() {
     let mut server = home.serve(&Program::Weir.path());
     let admin = server.await_admin();
     assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS));
-    slow.hold_lookups();
+    slow.hold(Operation::Lookup);
     server.signal(Signal::HUP);
-    slow.await_read(DIRECTORY);
+    slow.await_held(Operation::Lookup);
     assert_eq!(server.fetch_from(admin, "/healthz").as_deref(), Ok(&b"ok\n"[..]));
     let workers = workers_of(server.pid());
     workers.iter().for_each(|worker| send(*worker, Signal::KILL));
@@ -134,15 +134,15 @@ fn supervisor_goes_on_while_a_root_does_not_answer() {
     server.await_line("not reloaded: a disk or mount that the settings name does not answer");
     // The next one goes on when the mount does.
     server.signal(Signal::HUP);
-    slow.release_lookups();
+    slow.let_go(Operation::Lookup);
     server.await_line("retires");
-    slow.hold_lookups();
+    slow.hold(Operation::Lookup);
     server.signal(Signal::HUP);
-    slow.await_read(DIRECTORY);
+    slow.await_held(Operation::Lookup);
     server.signal(Signal::TERM);
     let status = server.ended(PATIENCE).expect("it ends");
     // Whatever waits for the mount holds the output of the server.
-    slow.release_lookups();
+    slow.let_go(Operation::Lookup);
     assert_eq!(status.code(), Some(0), "{}", server.last_words());
 }
 

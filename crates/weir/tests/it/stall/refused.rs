@@ -21,13 +21,15 @@ fn what_waits_for_no_helper_is_refused_and_counted() {
             wire.get(&format!("/slow/{name}"), "Connection: close\r\n").expect("sent");
             wire
         };
+        slow.release();
+        slow.hold(Operation::Open);
         let first = ask("small.txt");
-        slow.await_read("small.txt");
+        slow.await_held(Operation::Open);
         // One of them waits, in whatever order they come.
         let others = ["a.bin", "b.bin", "c.bin"].map(ask);
         let refused = || counted(admin, "load_refusals") >= 2.0;
         assert!(await_true(PATIENCE, refused), "{combination}: not counted");
-        slow.release();
+        slow.let_go(Operation::Open);
         let statuses = [first].into_iter().chain(others).map(|mut wire| {
             let reply = wire.reply(false).expect("answered");
             reply.0.status
@@ -40,10 +42,10 @@ fn what_waits_for_no_helper_is_refused_and_counted() {
     });
 }
 
-/// A request that looks whether an old answer still holds gets the old answer if its look is
-/// refused.
+/// A request that finds an old answer gets it at once, and the disk is looked at behind it. An
+/// answer that is too old for that is not sent.
 #[test]
-fn an_old_answer_is_sent_if_the_look_at_the_disk_is_refused() {
+fn an_old_answer_is_sent_while_the_disk_is_looked_at() {
     if lacks_slow_files() {
         return;
     }
@@ -59,6 +61,7 @@ fn sends_the_old_answer(combination: &Combination, age_ms: u32) {
     // What is known of files of either cannot be compared without asking the file system.
     let [hot, cold] = ["hot", "cold"].map(|name| SlowFiles::mount(&site.root().join(name)));
     hot.release();
+    cold.release();
     let age = age_ms.to_string();
     let old = ["--answer-age-ms", &age, "--admin", "127.0.0.1:0"];
     let mut server = combination.start(&site.root(), &[&few[..], &old].concat());
@@ -70,18 +73,23 @@ fn sends_the_old_answer(combination: &Combination, age_ms: u32) {
         wire.get(&format!("/cold/{name}"), "Connection: close\r\n").expect("sent");
         wire
     };
+    cold.hold(Operation::Open);
     let _first = ask("small.txt");
-    cold.await_read("small.txt");
+    cold.await_held(Operation::Open);
     let _others = ["a.bin", "b.bin"].map(ask);
     let is_full = || counted(admin, "load_refusals") >= 1.0;
     assert!(await_true(PATIENCE, is_full), "{combination}: the queue has room");
+    hot.hold(Operation::Lookup);
     std::thread::sleep(Duration::from_millis(u64::from(age_ms)));
+    assert_eq!(server.fetch("/hot/small.txt"), known, "{combination}");
+    hot.await_held(Operation::Lookup);
     assert_eq!(server.fetch("/hot/small.txt"), known, "{combination}");
     assert_eq!(counted(admin, "load_refusals"), 1.0, "{combination}");
     // Ten times as long after it was compared, the answer is too old.
     std::thread::sleep(Duration::from_millis(u64::from(10 * age_ms)));
     assert_eq!(server.fetch("/hot/small.txt"), Err("status 503".into()), "{combination}");
-    cold.release();
+    hot.let_go(Operation::Lookup);
+    cold.let_go(Operation::Open);
     server.stop();
 }
 
@@ -117,8 +125,10 @@ fn refuses_what_is_late(combination: &Combination, delay_ms: u32) {
     };
     // From now on that is in memory.
     assert_eq!(server.fetch("/digits.txt"), Ok(DIGITS.to_vec()), "{combination}");
+    slow.release();
+    slow.hold(Operation::Open);
     let first = ask("/slow/small.txt");
-    slow.await_read("small.txt");
+    slow.await_held(Operation::Open);
     let second = ask("/slow/none");
     // The second waits behind the first. A request for what is in memory is answered meanwhile.
     assert_eq!(server.fetch("/digits.txt"), Ok(DIGITS.to_vec()), "{combination}");
@@ -126,7 +136,7 @@ fn refuses_what_is_late(combination: &Combination, delay_ms: u32) {
     std::thread::sleep(Duration::from_millis(u64::from(delay_ms * 3 / 2)));
     check(ask("/slow/none/other"), 503, "the third");
     assert_eq!(server.fetch("/digits.txt"), Ok(DIGITS.to_vec()), "{combination}");
-    slow.release();
+    slow.let_go(Operation::Open);
     check(first, 200, "the first");
     check(second, 404, "the second");
     // Bursts of paths that nothing is known of, all of which are looked up.

@@ -87,12 +87,17 @@ impl Stage<'_> {
 
     /// Nobody is answered until the slow file is let go on; then everybody is.
     pub(crate) fn expect_all_stall(&self) {
+        self.expect_all_stall_until(|| self.slow.release());
+    }
+
+    /// The same, until `release` lets go on what they wait for.
+    pub(crate) fn expect_all_stall_until(&self, release: impl FnOnce()) {
         let mut other = self.server.connect();
         other.get("/digits.txt", "Connection: close\r\n").expect("sent");
         other.set_patience(SILENCE);
         let early = other.reply(false);
         assert!(early.is_err(), "{}: served though all should stall", self.combination);
-        self.slow.release();
+        release();
         other.set_patience(PATIENCE);
         let (_, body) = other.reply(false).expect("answered after the release");
         assert_eq!(body, DIGITS, "{}", self.combination);
