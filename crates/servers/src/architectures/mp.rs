@@ -7,12 +7,13 @@
 //! step with blocking calls in turn, and has a cache of its own. A disk stops one of them.
 //!
 //! Different: a process takes one connection and serves it to its end before the next, whatever
-//! accept-limit says. It waits by epoll for several listening sockets and for the order to end, and
-//! of all that are free one is woken for each who comes. Keep-alive holds a process for an idle
-//! connection: so it waits for that one, for an order and, where no process is free and it has
-//! waited for longest, for somebody else, and then goes for him. As the processes are many, what an
-//! address has and who verifies passwords are words that all of them share, each writes its log
-//! itself, and the memory for cached content is divided among them.
+//! accept-limit says. It waits by epoll for several listening sockets and for the order to end,
+//! and of all that are free one is woken for each connection. Keep-alive holds a process for an
+//! idle connection, and so does a slow client's head. When more connections wait than processes
+//! are free, the supervisor evicts as many as wait, those that have waited for longest; what each
+//! process does it reads from a scoreboard, as Apache has one. As the processes are many, what an
+//! address has and whose turn it is to verify a password are words that all of them share, each
+//! writes its log itself, and the memory for cached content is divided among them.
 
 use std::io;
 

@@ -8,9 +8,13 @@ use crate::shared::server::{Server, Worker};
 /// How long accepting rests when the machine has refused, if no connection closes before.
 pub(crate) const REFUSED_FOR: Duration = Duration::from_millis(100);
 
-/// A connection that has waited for less has perhaps a request on its way: it is not closed for
-/// another's sake.
-pub(crate) const WAITED_MIN: Duration = Duration::from_millis(100);
+/// A connection that has waited for its next request for less is not evicted, because the client
+/// has perhaps just read the reply.
+const IDLE_MIN: Duration = Duration::from_millis(100);
+/// The same for a connection that has sent no whole head. A client sends its head with the end of
+/// the handshake, and while places are short it has waited in the queue since then. Where 64
+/// processes have a connection each, this is for how long slow clients hold one of them.
+pub(crate) const HEAD_MIN: Duration = Duration::from_millis(2);
 /// So long in a flood, if it has been answered: its user reads what he has got.
 const STAYS_IN_FLOOD: Duration = Duration::from_secs(5);
 /// How long a full worker leaves a connection that waits to workers that have room, once it has
@@ -24,7 +28,7 @@ pub(crate) const LOOKED_AT_MAX: usize = 16;
 /// How long whoever has been answered stays before he goes for another: in a flood others are
 /// refused first, because who is admitted is to be served to the end.
 pub(crate) fn stays(server: &Server) -> Duration {
-    if server.is_flooded() { STAYS_IN_FLOOD } else { WAITED_MIN }
+    if server.is_flooded() { STAYS_IN_FLOOD } else { IDLE_MIN }
 }
 
 /// A worker's gate.

@@ -25,6 +25,10 @@ use crate::shared::settings::{ACCEPT_INF, Level};
 const SET_AGAIN_FLOOD: Duration = Duration::from_millis(200);
 const SET_AGAIN_CALM: Duration = Duration::from_secs(1);
 
+/// For how long an eviction tells that places are short: longer than the time between two of them
+/// while they are.
+const LACKS_PLACES_FOR: Duration = Duration::from_millis(100);
+
 /// That of a worker.
 pub(crate) struct Intake {
     /// Of each listening socket that it accepts from, by its place.
@@ -34,6 +38,8 @@ pub(crate) struct Intake {
     processors: u32,
     /// The last phase has left somebody waiting.
     leaves: bool,
+    /// When places were last found short.
+    lacks_places_at: Option<Instant>,
 }
 
 /// What it decides of a listening socket.
@@ -65,6 +71,7 @@ impl Intake {
             phase: Phase::new(turns),
             processors: u32::try_from(os::thread::cpu_affinity_count()).unwrap_or(u32::MAX),
             leaves: false,
+            lacks_places_at: None,
         }
     }
 
@@ -119,6 +126,15 @@ impl Intake {
         }
     }
 
+    /// So many connections were evicted that were idle, and that had sent no whole head. If these
+    /// are more, clients that are slow to ask hold the places. What waits meanwhile waits for
+    /// places and not for the processor, so it does not tell that SYNs are to be refused.
+    pub(crate) fn evicted(&mut self, [idle, heads]: [u32; 2], now: Instant) {
+        if heads > idle {
+            self.lacks_places_at = Some(now);
+        }
+    }
+
     /// Whether the listening socket at that place may bring whoever comes, without being asked.
     pub(crate) fn is_unlimited(&self, server: &Server, place: usize) -> bool {
         let limit = server.dials.accept_limit().unwrap_or(server.architecture.accept_limit);
@@ -153,8 +169,10 @@ impl Intake {
             let Ok(queue) = listener.queue() else { return };
             let accepted = admissions.accepted(place);
             let sharers = if listeners.owner(place).is_some() { 1 } else { server.loops() };
+            let waiting = queue.length.saturating_add(mem::take(&mut side.brought));
+            let lacks_places = self.lacks_places_at.is_some_and(|at| now - at < LACKS_PLACES_FOR);
             seen = Sample {
-                queue: queue.length.saturating_add(mem::take(&mut side.brought)),
+                queue: if lacks_places { 0 } else { waiting },
                 room: queue.max,
                 emptied: mem::take(&mut side.emptied),
                 accepted,

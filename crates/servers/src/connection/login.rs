@@ -10,7 +10,7 @@ use super::Dialog;
 use super::books::Books;
 use super::perform::Service;
 use crate::session::Event;
-use crate::shared::booths::Booths;
+use crate::shared::auth_slots::AuthSlots;
 use crate::shared::counters::Counter;
 use crate::shared::trace::Step;
 use crate::shared::verifiers::{Refusal, Verdict};
@@ -49,7 +49,7 @@ impl Books<'_> {
             self.publish();
         }
         let asked = match (common, &self.worker.verifiers, waits) {
-            (Some(common), ..) => self.verify_here(&common.booths, &of, from).map(Some),
+            (Some(common), ..) => self.verify_here(&common.auth_slots, &of, from).map(Some),
             (None, Some(verifiers), Some(service)) => {
                 service.verdict(verifiers, of, from, self.now.at, (tag, &lookup)).map(Some)
             }
@@ -78,11 +78,11 @@ impl Books<'_> {
 
     fn verify_here(
         &mut self,
-        booths: &Booths,
+        slots: &AuthSlots,
         of: &Verification,
         from: Option<IpAddr>,
     ) -> Result<bool, Refusal> {
-        let lets_in = booths.verify(self.worker.number, of, from, self.now.at)?;
+        let lets_in = slots.verify(self.worker.number, of, from, self.now.at)?;
         self.tally.add(Counter::Verifications, 1);
         Ok(lets_in)
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use h1::{Deadline, Limits, Timeout};
 use measure::{Duration, Instant};
 
-use super::gate::{LOOKED_AT_MAX, WAITED_MIN};
+use super::gate::{HEAD_MIN, LOOKED_AT_MAX};
 
 const NONE: u32 = u32::MAX;
 const KINDS: usize = 4;
@@ -85,7 +85,7 @@ impl Timers {
     /// Those that wait for a request or for the rest of a head, and when each has waited for long
     /// enough to go for another, the first one first. Who has been answered stays for so long.
     fn waiting(&self, limits: &Limits, stays: Duration) -> impl Iterator<Item = (u32, Instant)> {
-        let kinds = [(Timeout::Idle, stays), (Timeout::Head, WAITED_MIN)];
+        let kinds = [(Timeout::Idle, stays), (Timeout::Head, HEAD_MIN)];
         let mut lists = kinds.map(|(kind, least)| {
             let all = self.list(kind);
             all.filter_map(move |(slot, to)| Some((slot, to.waits_since(limits)? + least)))
@@ -246,23 +246,23 @@ mod tests {
             let patience = if timeout == Timeout::Idle { 100 } else { 10 };
             timers.set(slot, at(timeout, since + patience));
         }
-        let waiting = timers.waiting(&limits, WAITED_MIN);
-        let told: Vec<_> = waiting.map(|(slot, at)| (slot, (at - WAITED_MIN).ns)).collect();
+        let waiting = timers.waiting(&limits, HEAD_MIN);
+        let told: Vec<_> = waiting.map(|(slot, at)| (slot, (at - HEAD_MIN).ns)).collect();
         let waits = rows.iter().filter(|(_, to, _)| matches!(to, Timeout::Head | Timeout::Idle));
         let expected: Vec<_> = waits.map(|(slot, _, ms)| (*slot, ms * 1_000_000)).collect();
         assert_eq!(told, expected);
         // As long as they have waited since 1, 3, 5, 8 and 9 ms.
-        let goes_at = WAITED_MIN + Duration::from_millis(1);
-        assert_eq!(timers.goes_at(&limits, WAITED_MIN), Some(Instant::ORIGIN + goes_at));
-        for (now_ms, expected) in [(100, &[][..]), (101, &[4]), (105, &[4, 2, 5])] {
-            let now = Instant::from_ms(now_ms);
-            let may: Vec<_> = timers.may_go(&limits, WAITED_MIN, now).collect();
-            assert_eq!(may, expected, "at {now_ms} ms");
+        let goes_at = HEAD_MIN + Duration::from_millis(1);
+        assert_eq!(timers.goes_at(&limits, HEAD_MIN), Some(Instant::ORIGIN + goes_at));
+        for (ms, expected) in [(0, &[][..]), (1, &[4]), (5, &[4, 2, 5])] {
+            let now = Instant::from_ms(ms) + HEAD_MIN;
+            let may: Vec<_> = timers.may_go(&limits, HEAD_MIN, now).collect();
+            assert_eq!(may, expected, "{ms} ms after the least");
         }
         for slot in 10..60 {
             timers.set(slot, at(Timeout::Idle, 110));
         }
-        let may = timers.may_go(&limits, WAITED_MIN, Instant::from_ms(1000));
+        let may = timers.may_go(&limits, HEAD_MIN, Instant::from_ms(1000));
         assert_eq!(may.count(), LOOKED_AT_MAX, "no more are looked at");
         let second = Duration::from_secs(1);
         let may: Vec<_> = timers.may_go(&limits, second, Instant::from_ms(1002)).collect();

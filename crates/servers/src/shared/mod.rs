@@ -2,7 +2,7 @@
 
 pub(crate) mod admissions;
 pub(crate) mod architecture;
-pub(crate) mod booths;
+pub(crate) mod auth_slots;
 pub(crate) mod choice;
 pub mod counters;
 pub mod dials;
@@ -15,7 +15,7 @@ pub(crate) mod log;
 pub mod orders;
 pub mod performer;
 pub mod quotas;
-pub(crate) mod rota;
+pub(crate) mod scoreboard;
 pub(crate) mod server;
 pub mod settings;
 pub(crate) mod stops;

@@ -69,7 +69,8 @@ impl Orders {
         Order { orders: self, to: To::Supervisor }
     }
 
-    /// Becomes readable when a worker is told to end, and stays so.
+    /// Becomes readable when a worker is told to end, and stays so unless the worker clears it. A
+    /// worker that has one connection is also woken so when its connection is evicted.
     ///
     /// # Panics
     /// There is no such worker.

@@ -3,6 +3,7 @@ use std::os::fd::RawFd;
 use std::sync::{Arc, Barrier};
 
 use h1::{Chunk, Date, FilePart, Limits, Loaded, Lookup, Miss, Now, Shared, Status};
+use measure::Duration;
 use os::landlock::Rules;
 use os::queue_drops::QueueDrops;
 use os::ring::Ring;
@@ -13,7 +14,7 @@ use site::{Opening, Site};
 use crate::session::{LOADS_MAX, Sessions};
 use crate::shared::admissions::Admissions;
 use crate::shared::architecture::{Holder, LOOPS_MAX, Row};
-use crate::shared::booths::Booths;
+use crate::shared::auth_slots::AuthSlots;
 use crate::shared::counters::Counters;
 use crate::shared::dials::Dials;
 use crate::shared::error_log::{By, ErrorLog};
@@ -22,7 +23,7 @@ use crate::shared::line_file::LineFile;
 use crate::shared::listening::Listening;
 use crate::shared::log::{self, AccessLog};
 use crate::shared::orders::{Order, Orders};
-use crate::shared::rota::Rota;
+use crate::shared::scoreboard::Scoreboard;
 use crate::shared::settings::{Level, Sendfile, Settings};
 use crate::shared::stops::Stops;
 use crate::shared::verifiers::Verifiers;
@@ -92,9 +93,9 @@ pub(crate) struct Common {
     /// What addresses have of all of them.
     pub(crate) ledger: Arc<Ledger>,
     /// Who verifies passwords.
-    pub(crate) booths: Booths,
+    pub(crate) auth_slots: AuthSlots,
     /// What each of them does.
-    pub(crate) rota: Rota,
+    pub(crate) scoreboard: Scoreboard,
 }
 
 /// Bytes of a file that pass through memory at once, where they must.
@@ -104,7 +105,7 @@ impl Common {
     /// What the process had that was this worker.
     pub(crate) fn ended(&self, worker: usize) {
         self.ledger.ended(worker);
-        self.booths.ended(worker);
+        self.auth_slots.ended(worker);
     }
 }
 
@@ -388,6 +389,17 @@ impl<'s> Worker<'s> {
         let order = self.order;
         let kept = self.listeners().filter(move |(place, _)| !order.is_handed_on(*place));
         kept.map(|(_, listener)| listener)
+    }
+
+    /// How many connections wait to be accepted from its listening sockets. A Unix socket tells
+    /// only whether one does.
+    pub(crate) fn waiting(&self) -> usize {
+        let of = |(_, listener): (usize, &Arc<Listener>)| {
+            let length = listener.queue().map_or(0, |queue| queue.length as usize);
+            let is_ready = || os::wait_readable([listener.as_fd_ref()], Some(Duration::ZERO));
+            if length > 0 { length } else { is_ready().is_ok_and(|ready| ready[0]).into() }
+        };
+        self.listeners().map(of).sum()
     }
 
     /// In a drain, when nobody waits any more: whoever comes now is told at once.

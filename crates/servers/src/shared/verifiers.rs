@@ -21,7 +21,7 @@ use crate::shared::quotas::{Key, Quotas};
 pub(super) const THREADS_MAX: usize = 2;
 /// Verifications that may wait for a thread. The last of them waits for 16 hashes: for 4 s at
 /// bcrypt's cost 12 where the processors are idle, and more would outlast a client's patience.
-const WAITING_MAX: usize = 32;
+pub(super) const WAITING_MAX: usize = 32;
 /// Of these, those that one address asks for: three others find room beside it.
 const OF_ADDRESS_MAX: u32 = WAITING_MAX as u32 / 4;
 /// By how much they give way: a tenth of what who serves gets, where both want the same processor.

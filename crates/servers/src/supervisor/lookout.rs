@@ -1,8 +1,9 @@
-//! Who looks at the listening queues where processes have one connection each.
+//! Looks at the listening queues where processes have one connection each.
 //!
-//! Whoever decides who is let in has to look often, and always be the same. Such a process looks
-//! only between two connections, of which one may take minutes. So the supervisor does, which
-//! serves nobody.
+//! What decides who is let in has to look often, and always be the same. Such a process looks only
+//! between two connections, of which one may take minutes. So the supervisor does, which serves
+//! none. When more connections wait than processes are free it evicts those that have waited for
+//! longest, as many as wait.
 
 use std::mem;
 
@@ -13,7 +14,8 @@ use crate::shared::admissions::RENEWED_WITHIN;
 use crate::shared::architecture::Holder;
 use crate::shared::server::{Server, Worker};
 
-/// How often: as soon as the controllers ask for it, in a flood and while somebody comes.
+/// How often: as soon as the controllers ask for it, in a flood, while connections wait for a
+/// process, and while some come.
 const LOOK_FLOOD: Duration = Duration::from_millis(2);
 const LOOK_BUSY: Duration = Duration::from_millis(20);
 /// A site that nobody asks for costs ten looks a second.
@@ -62,11 +64,40 @@ impl Lookout {
         if now - self.grew < RENEWED_WITHIN {
             self.intake.watch(&Worker::lookout(server), now);
         }
+        let need = self.make_room(server, now);
         self.due = now
-            + match (server.is_flooded(), is_busy) {
-                (true, _) => LOOK_FLOOD,
-                (false, true) => LOOK_BUSY,
-                (false, false) => LOOK_IDLE,
+            + match need {
+                Need::Room => LOOK_FLOOD,
+                _ if server.is_flooded() => LOOK_FLOOD,
+                Need::None { is_any_free: true } if !is_busy => LOOK_IDLE,
+                Need::None { .. } => LOOK_BUSY,
             };
     }
+
+    /// Evicts as many connections as wait and have no process. If there are not so many that may be
+    /// evicted, processes that are busy close their connections after the reply.
+    fn make_room(&mut self, server: &Server, now: Instant) -> Need {
+        let Some(common) = &server.common else { return Need::None { is_any_free: true } };
+        let Server { counters, orders, .. } = server;
+        let is_there = |n: usize| counters.is_ready(n) && !orders.of(n).is_draining();
+        let free = common.scoreboard.free_soon(is_there);
+        let wanted = Worker::lookout(server).waiting().saturating_sub(free);
+        let wake = |worker| orders.wake(worker).wake();
+        let evicted = common.scoreboard.evict(wanted, now, is_there, wake);
+        self.intake.evicted(common.scoreboard.gone(), now);
+        common.scoreboard.press(wanted > 0 && free + evicted == 0);
+        match wanted {
+            0 => Need::None { is_any_free: free > 0 },
+            _ => Need::Room,
+        }
+    }
+}
+
+/// Whether connections need processes.
+enum Need {
+    /// More wait than processes are free.
+    Room,
+    None {
+        is_any_free: bool,
+    },
 }

@@ -17,7 +17,7 @@ use crate::operator::knobs;
 use crate::rings::ways;
 use crate::session::Sessions;
 use crate::shared::admissions::Admissions;
-use crate::shared::booths::Booths;
+use crate::shared::auth_slots::AuthSlots;
 use crate::shared::counters::Counters;
 use crate::shared::dials::{BACKLOG_AUTO, Dials};
 use crate::shared::error_log::ErrorLog;
@@ -28,7 +28,7 @@ use crate::shared::listening::Listening;
 use crate::shared::log;
 use crate::shared::orders::Orders;
 use crate::shared::quotas::Rate;
-use crate::shared::rota::Rota;
+use crate::shared::scoreboard::Scoreboard;
 use crate::shared::server::{Common, Server};
 use crate::shared::settings::{Queues, Sendfile, Settings};
 use crate::shared::stops::Stops;
@@ -177,8 +177,8 @@ fn in_common(
     let rate = Rate::per_second(quota.requests_per_s);
     Ok(Some(Common {
         ledger: Arc::new(Ledger::new(workers, quota.connections_max, rate)?),
-        booths: Booths::new(workers, settings.auth_failures_per_min)?,
-        rota: Rota::new(workers)?,
+        auth_slots: AuthSlots::new(workers, settings.auth_failures_per_min)?,
+        scoreboard: Scoreboard::new(workers)?,
     }))
 }
 

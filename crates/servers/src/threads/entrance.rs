@@ -15,7 +15,7 @@ use os::{Blocking, File, Listener, Socket, SpareDescriptor};
 use super::holds::{Does, Hold, Holds, Latest};
 use super::life::Keeper;
 use crate::connection::books::Books;
-use crate::connection::gate::{WAITED_MIN, stays};
+use crate::connection::gate::{HEAD_MIN, stays};
 use crate::connection::intake::Intake;
 use crate::connection::loads::Loads;
 use crate::connection::perform::{Load, Service};
@@ -148,9 +148,10 @@ impl<'h> Entrance<'h> {
             return 0;
         }
         let now = os::clock::monotonic();
-        let head = self.server.settings.make_room.then_some(now - WAITED_MIN);
+        let head = self.server.settings.make_room.then_some(now - HEAD_MIN);
         let latest = Latest { idle: now - stays(self.server), head };
         let closed = self.holds.close_longest(most, &latest);
+        self.intake().evicted(self.holds.gone(), now);
         let mut tally = Tally::default();
         tally.add(Counter::Evicted, closed as u64);
         tally.publish(&self.server.counters, self.worker.row);

@@ -24,7 +24,7 @@ const SPARE_FOR: Duration = Duration::from_secs(10);
 pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Of so many threads one is kept free for newcomers where others go for them: who comes waits for
 /// no thread to be had, and who is to go is looked for once for several. A small pool keeps none.
-const RESERVED_OF: u32 = 64;
+pub(super) const RESERVED_OF: u32 = 64;
 
 /// The pool.
 pub(crate) struct Pool<'h> {

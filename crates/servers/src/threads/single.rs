@@ -29,11 +29,11 @@ use os::{Blocking, File, Socket, SpareDescriptor};
 use super::life::{Does, Keeper, Patient, Waiting};
 use crate::connection::books::Books;
 use crate::connection::calls::Calls;
-use crate::connection::gate::{REFUSED_FOR, WAITED_MIN, stays};
+use crate::connection::gate::{HEAD_MIN, REFUSED_FOR, stays};
 use crate::connection::intake::Intake;
 use crate::session::View;
 use crate::shared::counters::Counter;
-use crate::shared::rota::{self, Rota};
+use crate::shared::scoreboard::{Scoreboard, State};
 use crate::shared::server::{Server, Worker};
 use crate::shared::stops::Stop;
 
@@ -41,20 +41,11 @@ use crate::shared::stops::Stop;
 const ORDER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
 
-/// How soon the processes that have waited for longest look again whether none is free. The others
-/// look as much later as there are before them: together they look hardly more often than these.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// So many may go in that time: 800 a second, which is more than come where each holds a process.
-const GO_AT_ONCE: usize = 16;
-const LOOK_MAX: Duration = Duration::from_secs(1);
-/// How often one that is busy looks whether somebody waits for a process.
-const ASK_AGAIN: Duration = Duration::from_millis(20);
-
 /// The process.
 pub(crate) struct Single<'s> {
     server: &'s Server,
     worker: &'s Worker<'s>,
-    rota: &'s Rota,
+    scoreboard: &'s Scoreboard,
     /// Waited for while it is free.
     poller: RefCell<Poller>,
     intake: RefCell<Intake>,
@@ -63,20 +54,8 @@ pub(crate) struct Single<'s> {
     first: Cell<usize>,
     /// Connections accepted in a drain: no more than could wait when it began.
     drained: Cell<u32>,
-    /// What its connection waits for, if it does.
-    waits: Cell<Option<Waits>>,
-    /// Its connection goes for somebody else.
-    goes: Cell<bool>,
-    /// When it was last looked whether somebody waits for a process, and whether so.
-    wanted: Cell<(Instant, bool)>,
-}
-
-/// A connection between two requests, or with a head that is not whole.
-#[derive(Clone, Copy)]
-struct Waits {
-    is_idle: bool,
-    /// From then on it may go for another; nothing: it may not.
-    goes_at: Option<Instant>,
+    /// Whether its connection, if it waits, is between two requests or has sent a part of a head.
+    waits: Cell<Option<bool>>,
 }
 
 /// What came of a try to take somebody.
@@ -95,8 +74,8 @@ enum Came {
     Bytes,
     /// The order to end, or the end of what the session grants.
     Nothing,
-    /// Somebody else, for whom this one goes; or an order not to wait for it.
-    Another,
+    /// Its eviction, or an order not to wait for it.
+    End,
 }
 
 impl<'s> Single<'s> {
@@ -109,15 +88,13 @@ impl<'s> Single<'s> {
         Ok(Self {
             server,
             worker,
-            rota: &common.rota,
+            scoreboard: &common.scoreboard,
             poller: RefCell::new(looking_at_all(worker)?),
             intake: RefCell::new(Intake::new(worker, 1)),
             spare: RefCell::new(SpareDescriptor::new()?),
             first: Cell::new(0),
             drained: Cell::new(0),
             waits: Cell::new(None),
-            goes: Cell::new(false),
-            wanted: Cell::new((Instant::ORIGIN, false)),
         })
     }
 
@@ -128,9 +105,8 @@ impl<'s> Single<'s> {
     /// The machine refuses to wait.
     pub(crate) fn accept(&self, books: &mut Books<'_>) -> io::Result<Option<(Socket, usize)>> {
         self.waits.set(None);
-        self.goes.set(false);
         self.intake.borrow_mut().give_way(self.worker);
-        self.rota.says(self.worker.number, rota::Does::Free);
+        self.scoreboard.set(self.worker.number, State::Free);
         let mut is_woken = false;
         let taken = loop {
             if self.worker.order.is_draining() {
@@ -154,14 +130,14 @@ impl<'s> Single<'s> {
                 Taken::Nobody => {}
                 Taken::Refused => {
                     // An idle one that goes gives back what the machine lacks.
-                    self.rota.says(self.worker.number, rota::Does::Serves);
+                    self.scoreboard.set(self.worker.number, State::Serves);
                     self.rest()?;
-                    self.rota.says(self.worker.number, rota::Does::Free);
+                    self.scoreboard.set(self.worker.number, State::Free);
                 }
             }
             books.publish();
         };
-        self.rota.says(self.worker.number, rota::Does::Serves);
+        self.scoreboard.set(self.worker.number, State::Serves);
         Ok(taken)
     }
 
@@ -194,9 +170,16 @@ impl<'s> Single<'s> {
     /// Until somebody may have come, or the order to end; whether the bell has rung.
     fn wait(&self) -> io::Result<bool> {
         let mut poller = self.poller.borrow_mut();
-        let is_rung = poller.wait(None)?.iter().any(|event| event.token == BELL);
+        let (mut is_rung, mut is_woken) = (false, false);
+        for event in poller.wait(None)? {
+            is_rung |= event.token == BELL;
+            is_woken |= event.token == ORDER;
+        }
         if is_rung {
             self.server.listeners.common_bell().clear();
+        }
+        if is_woken {
+            self.hear();
         }
         Ok(is_rung)
     }
@@ -212,7 +195,10 @@ impl<'s> Single<'s> {
     fn rest(&self) -> io::Result<()> {
         let order = [self.worker.wake().as_fd_ref()].into_iter();
         let order = order.filter(|_| !self.worker.order.is_draining());
-        os::wait_readable(order, Some(REFUSED_FOR)).map(drop)
+        if os::wait_readable(order, Some(REFUSED_FOR))?.contains(&true) {
+            self.hear();
+        }
+        Ok(())
     }
 
     /// One connection, whatever accept-limit says: others are for other processes to take.
@@ -261,10 +247,10 @@ impl<'s> Single<'s> {
         Ok(ready.contains(&true))
     }
 
-    /// Waits with a connection that waits: for its bytes, for the order to end, and where no
-    /// process is free and this one has waited for longest, for somebody else. Not after `until`.
+    /// Waits with a connection that waits: for its bytes, for the order to end, and for its
+    /// eviction. Not after `until`.
     fn attend(&self, socket: &Socket, until: Option<Instant>) -> io::Result<Came> {
-        let Some(Waits { is_idle, goes_at }) = self.waits.get() else { return Ok(Came::Bytes) };
+        let Some(is_idle) = self.waits.get() else { return Ok(Came::Bytes) };
         let order = self.worker.order;
         if order.is_draining() {
             // Whose head is on its way has its patience. Who is idle is closed: at once where
@@ -272,62 +258,22 @@ impl<'s> Single<'s> {
             let is_hurried = is_idle && !order.is_retiring();
             let now = Some(Duration::ZERO);
             let has_come = !is_hurried || os::wait_readable([socket.as_fd()], now)?[0];
-            return Ok(if has_come { Came::Bytes } else { Came::Another });
+            return Ok(if has_come { Came::Bytes } else { Came::End });
         }
-        let now = os::clock::monotonic();
-        let left = until.map_or(LOOK_MAX, |until| until - now);
-        let (watches, look) = self.looks(goes_at, now);
-        let listeners = self.server.listeners.iter().filter(|_| watches);
-        let own = [socket.as_fd(), self.worker.wake().as_fd_ref()];
-        let all = own.into_iter().chain(listeners.map(|listener| listener.as_fd_ref()));
-        let ready = os::wait_readable(all, Some(left.min(look)))?;
-        match ready[..] {
-            [true, ..] => Ok(Came::Bytes),
-            // Perhaps another was faster, or is free by now.
-            [_, false, ref others @ ..] if others.contains(&true) => {
-                let goes = self.looks(goes_at, os::clock::monotonic()).0 && self.is_waited_for()?;
-                if goes {
-                    // Nobody else goes for the same one, until that is taken.
-                    self.goes.set(true);
-                    self.rota.says(self.worker.number, rota::Does::Free);
-                }
-                Ok(if goes { Came::Another } else { Came::Nothing })
-            }
-            _ => Ok(Came::Nothing),
+        let left = until.map(|until| until - os::clock::monotonic());
+        let ready = os::wait_readable([socket.as_fd(), self.worker.wake().as_fd_ref()], left)?;
+        if ready[0] {
+            return Ok(Came::Bytes);
         }
+        self.hear();
+        let is_evicted = self.scoreboard.is_evicted(self.worker.number);
+        Ok(if is_evicted { Came::End } else { Came::Nothing })
     }
 
-    /// Whether it is this process that goes for a newcomer, and how soon to look again.
-    fn looks(&self, goes_at: Option<Instant>, now: Instant) -> (bool, Duration) {
-        let Some(goes_at) = goes_at else { return (false, LOOK_MAX) };
-        if now < goes_at {
-            return (false, (goes_at - now).min(LOOK_MAX));
-        }
-        let before = self.rota.before(self.worker.number, goes_at, |n| self.is_there(n));
-        if before >= GO_AT_ONCE {
-            let turns = u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1);
-            return (false, LOOK_AGAIN.saturating_mul(turns).min(LOOK_MAX));
-        }
-        // As many go as wait, but for those for whom one is free: the first is told of who comes,
-        // and the others look again.
-        let waiting = if before == 0 { 1 } else { self.waiting() };
-        (before + self.free() < waiting, LOOK_AGAIN)
-    }
-
-    /// How many wait to be accepted; of sockets that do not tell, nobody.
-    fn waiting(&self) -> usize {
-        let queues = self.worker.listeners().filter_map(|(_, listener)| listener.queue().ok());
-        queues.map(|queue| queue.length as usize).sum()
-    }
-
-    fn free(&self) -> usize {
-        self.rota.free(|n| self.is_there(n))
-    }
-
-    /// Whether newcomers are its to take. One that is to end goes for nobody.
-    fn is_there(&self, worker: usize) -> bool {
-        let Server { counters, orders, .. } = self.server;
-        counters.is_ready(worker) && !orders.of(worker).is_draining()
+    /// The supervisor has woken it, for an order or because its connection is evicted: both are
+    /// looked at after this.
+    fn hear(&self) {
+        self.worker.wake().clear();
     }
 }
 
@@ -351,26 +297,18 @@ fn looking_at_all(worker: &Worker<'_>) -> io::Result<Poller> {
 
 impl Keeper for Single<'_> {
     fn says(&self, is_idle: bool, does: Does) -> bool {
-        let is_as_free = self.goes.get() && matches!(does, Does::Ends);
-        let waits = match does {
+        self.waits.set(matches!(does, Does::Waits(_)).then_some(is_idle));
+        let state = match does {
             Does::Waits(since) => {
                 let makes_room = self.server.settings.make_room;
                 let idle = is_idle.then(|| stays(self.server));
-                let least = idle.or(makes_room.then_some(WAITED_MIN));
-                Some(Waits { is_idle, goes_at: least.map(|least| since + least) })
+                let least = idle.or(makes_room.then_some(HEAD_MIN));
+                least.map_or(State::Serves, |least| State::Waits { evictable_at: since + least })
             }
-            Does::Serves | Does::Ends => None,
+            Does::Serves => State::Serves,
+            Does::Ends => State::Ends,
         };
-        self.waits.set(waits);
-        let goes_at = waits.and_then(|waits| waits.goes_at);
-        let says = match goes_at {
-            Some(goes_at) => rota::Does::Waits { goes_at },
-            None if is_as_free => rota::Does::Free,
-            None => rota::Does::Serves,
-        };
-        self.rota.says(self.worker.number, says);
-        // It goes by itself, from where it waits.
-        false
+        self.scoreboard.set(self.worker.number, state)
     }
 
     fn is_draining(&self) -> bool {
@@ -378,19 +316,12 @@ impl Keeper for Single<'_> {
     }
 
     fn is_wanted(&self) -> bool {
-        let (looked, known) = self.wanted.get();
-        let now = os::clock::monotonic();
-        if now - looked < ASK_AGAIN {
-            return known;
-        }
-        let is_wanted = self.free() == 0 && self.is_waited_for().unwrap_or(false);
-        self.wanted.set((now, is_wanted));
-        is_wanted
+        self.scoreboard.is_pressed()
     }
 }
 
-/// Calls of a socket that blocks, but with a connection that waits they hear an order, and somebody
-/// else, at once.
+/// Calls of a socket that blocks, but with a connection that waits they hear an order, and its
+/// eviction, at once.
 pub(crate) struct Attentive<'p> {
     single: &'p Single<'p>,
     socket: Arc<Socket>,
@@ -406,9 +337,10 @@ impl Calls for Attentive<'_> {
         match self.single.attend(&self.socket, self.until)? {
             Came::Bytes => {}
             Came::Nothing => return Err(io::ErrorKind::WouldBlock.into()),
-            Came::Another => {
+            Came::End => {
                 if !self.single.is_draining() {
                     self.single.server.counters.count(Counter::Evicted);
+                    self.single.scoreboard.has_gone(self.single.waits.get() == Some(true));
                 }
                 // As if the peer had closed; a request that was faster is answered before.
                 let _ = self.socket.shutdown_read();

@@ -13,7 +13,7 @@ use measure::{Duration, Instant};
 use os::Wake;
 
 use super::entrance::{Accepted, Entrance, Held, Threads};
-use super::pool::{LOOK_AGAIN, STACK_BYTES};
+use super::pool::{LOOK_AGAIN, RESERVED_OF, STACK_BYTES};
 use crate::connection::books::Books;
 use crate::connection::calls::Ready;
 use crate::connection::gate::REFUSED_FOR;
@@ -36,6 +36,8 @@ const WANTS_OF_REFUSED: u32 = 20;
 pub(crate) struct Spawner<'h> {
     entrance: Entrance<'h>,
     most: u32,
+    /// Threads that there is to be room for when connections are evicted.
+    reserve: u32,
     /// So many there are.
     all: AtomicU32,
     /// Somebody waits, and nobody goes: who is busy is to end with a reply.
@@ -77,9 +79,12 @@ impl<'h> Spawner<'h> {
     /// # Errors
     /// No descriptor is left.
     pub(crate) fn new(worker: &'h Worker<'h>) -> io::Result<Self> {
+        let most = u32::try_from(worker.server.connections_max).unwrap_or(u32::MAX);
+        let makes_room = worker.server.settings.make_room;
         Ok(Self {
             entrance: Entrance::new(worker)?,
-            most: u32::try_from(worker.server.connections_max).unwrap_or(u32::MAX),
+            most,
+            reserve: if makes_room { most / RESERVED_OF } else { 0 },
             all: AtomicU32::new(0),
             pressed: AtomicBool::new(false),
             is_awaited: AtomicBool::new(false),
@@ -259,25 +264,30 @@ impl<'p> Acceptor<'p> {
         }
         let has_come = others.contains(&true);
         // Somebody has gone already for who waits.
-        if waits && !has_ended || self.spawner.room() == 0 {
+        let room = self.spawner.room();
+        if waits && !has_ended || room < self.spawner.reserve.div_ceil(2).max(1) {
             self.make_room(waits || has_come || !watches && entrance.is_ready());
-            return Ok(waits);
         }
-        Ok(waits || has_come)
+        Ok(waits || has_come && room > 0)
     }
 
-    /// Where somebody waits for a thread, and there may be no more, who has waited for longest goes
-    /// for him; where nobody does, who is busy leaves after a reply.
+    /// Evicts as many connections as wait for a thread, those that have waited for longest, if
+    /// there may be no more threads. If none may be evicted, connections that are busy are closed
+    /// after the reply.
     fn make_room(&mut self, is_waited_for: bool) {
         let Self { spawner, books, .. } = self;
         let entrance = &spawner.entrance;
         let now = os::clock::monotonic();
         entrance.intake().watch(books.worker, now);
-        // In this order: who goes in between counts twice, and not never.
-        let coming = entrance.holds.leaving();
-        let is_there = self.waiting.is_empty() && spawner.room() > 0;
-        let wanted = u32::from(is_waited_for && !is_there).saturating_sub(coming);
-        let closed = entrance.close_longest(wanted as usize);
+        // In this order: a connection that is closed in between counts twice, and not never.
+        let leaving = entrance.holds.leaving();
+        // Connections that wait here wait for a thread that the machine refuses.
+        let has_threads = self.waiting.is_empty();
+        let coming = leaving + if has_threads { spawner.room() } else { 0 };
+        let waiting =
+            if is_waited_for { (self.waiting.len() + books.worker.waiting()).max(1) } else { 0 };
+        let wanted = waiting.max(spawner.reserve as usize);
+        let closed = entrance.close_longest(wanted.saturating_sub(coming as usize));
         let makes_room = books.server.settings.make_room;
         let is_pressed = is_waited_for && !(makes_room && entrance.is_leaving());
         spawner.pressed.store(is_pressed, Release);

@@ -65,7 +65,8 @@ fn mistakes_are_told_each_on_its_line() {
     let expected = [
         "weir: weir.toml:1:1: acept-limit: no such key; did you mean `accept-limit`?",
         "weir: weir.toml:2:11: backlog: must be a number from 1 to 65535, or auto, not 0",
-        "weir: weir.toml:3:1: helpers: sped does not take it (amped, knot would); leave it out",
+        "weir: weir.toml:3:1: helpers: sped does not take it (amped, knot, proactor, tux would); \
+         leave it out",
     ];
     folder.write("user.toml", "user = \"no such\"\n");
     let rows: [(&[&str], &[&str]); 8] = [

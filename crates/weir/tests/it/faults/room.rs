@@ -1,5 +1,7 @@
 //! At the maximum of connections: who waits goes for who comes, and who is answered stays.
 
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -10,7 +12,7 @@ use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{
     HUGE_BYTES, asked, at_once, half_a_body, in_flight, site_with_a_huge_file,
 };
-use crate::support::metrics::counted;
+use crate::support::metrics::{counted, queues};
 use crate::support::processes::{stop, workers_of};
 use crate::support::rest::check_rests;
 use crate::support::server::{Server, send};
@@ -87,6 +89,45 @@ fn hundreds_who_trickle_keep_nobody_out() {
         }
         drop(slow);
         server.stop();
+    });
+}
+
+/// Three times as many clients as there are places send half a head, and come again when they are
+/// closed. Other clients are served meanwhile, and no SYN is refused where one connection has a
+/// thread or a process: places are short, and not the processor.
+#[test]
+fn slow_clients_that_come_again_keep_no_client_out() {
+    const PLACES: usize = 16;
+    let site = Fixture::new();
+    on_mechanisms_alone(Program::Weir, |combination| {
+        let mut server = combination.start(&site.root(), &[&flags("16")[..], ADMIN].concat());
+        let admin = server.await_admin();
+        let ends = AtomicBool::new(false);
+        let (are_evicted, failed, floods) = std::thread::scope(|scope| {
+            for _ in 0..3 * PLACES {
+                scope.spawn(|| {
+                    while !ends.load(SeqCst) {
+                        let mut wire = server.connect();
+                        wire.set_patience(AT_ONCE);
+                        // An error if it is closed already.
+                        let _ = wire.send(b"GET /digits.txt HTTP/1.1\r\nHost: ");
+                        while !ends.load(SeqCst) && wire.end().is_err() {}
+                    }
+                });
+            }
+            let are_evicted = await_true(PATIENCE, || counted(admin, "evicted") > 10.0);
+            let fetch = || (0..20).map(|_| server.fetch("/digits.txt")).find(Result::is_err);
+            let others = [(); 4].map(|()| scope.spawn(fetch));
+            let failed: Vec<_> = others.into_iter().filter_map(|one| one.join().unwrap()).collect();
+            let floods = queues(admin)[0]["admission"]["floods"].as_u64();
+            ends.store(true, SeqCst);
+            (are_evicted, failed, floods)
+        });
+        server.stop();
+        assert!(are_evicted && failed.is_empty(), "{combination}: {are_evicted}, {failed:?}");
+        if ["thread", "process"].iter().any(|holder| combination.row["holder"] == *holder) {
+            assert_eq!(floods, Some(0), "{combination}: SYNs were refused");
+        }
     });
 }
 
