@@ -111,7 +111,8 @@ fn slow_clients_that_come_again_keep_no_client_out() {
                         wire.set_patience(AT_ONCE);
                         // An error if it is closed already.
                         let _ = wire.send(b"GET /digits.txt HTTP/1.1\r\nHost: ");
-                        while !ends.load(SeqCst) && wire.end().is_err() {}
+                        let is_closed = || ends.load(SeqCst) || wire.end().is_ok();
+                        await_true(PATIENCE, is_closed);
                     }
                 });
             }
