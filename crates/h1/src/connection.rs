@@ -123,11 +123,8 @@ impl<F> Connection<F> {
     pub fn received(&mut self, bytes: &[u8], now: &Now) -> bool {
         match &mut self.state {
             State::Closed | State::Shut => return false,
-            State::Linger { begun, since } => {
-                // The last silence ends when all of the time does.
-                if now.at - *begun + self.limits.linger_timeout <= self.limits.linger_max {
-                    *since = now.at;
-                }
+            State::Linger { since, .. } => {
+                *since = now.at;
                 return self.receives();
             }
             State::Body { rate, .. } => rate.moved(bytes.len() as u64, now.at),

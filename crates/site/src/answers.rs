@@ -227,7 +227,7 @@ impl Answers {
         old.filter(|answer| is_current(&answer.representation))
     }
 
-    /// What was to be looked up is not: the next request looks.
+    /// Leaves the look at the disk to the next request.
     pub(crate) fn give_up(&self, lookup: &Lookup) {
         let key = self.key_of(lookup);
         if let Some(commons) = self.commons.get() {

@@ -149,7 +149,7 @@ impl Commons {
         })
     }
 
-    /// What was to be looked up is not: the next request looks.
+    /// Leaves the look at the disk to the next request.
     pub(crate) fn give_up<C: Fn() -> Codings>(&self, key: &Key<'_, C>) {
         self.locked(|held| {
             if let Some((at, row)) = held.find(key) {

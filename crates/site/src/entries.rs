@@ -270,7 +270,7 @@ impl<T> Held<T> {
         self.is_looked_for = false;
     }
 
-    /// No request looks any more; the next one is to.
+    /// Leaves the look at the disk to the next request.
     pub(crate) const fn give_up(&mut self) {
         self.is_looked_for = false;
     }

@@ -18,6 +18,7 @@ use crate::refused::{Hint, Refused, status_of};
 use crate::rules::{Host, Rule};
 use crate::ruling::{Outcome, Redirect, Ruling};
 use crate::statistics::Statistics;
+use crate::validators::has_name;
 use crate::{Error, Settings, judge, path};
 
 /// What is served, and what is remembered of it. Shared by all threads.
@@ -249,21 +250,33 @@ impl Site {
         })
     }
 
-    /// The answer that was kept under that name, for a request that does not wait until it is
-    /// compared with the disk. `None`: there is none, its file has changed in place, or it was
-    /// compared longer ago than ten times [`Settings::answer_age`]. A refusal is none, because what
-    /// it refuses may be there by now. The lookup is still to be loaded, or given up.
+    /// The answer that was kept under that name, for a request that does not wait for the disk: if
+    /// [`Self::compare`] cannot tell without it whether the answer holds. `None`: there is none, it
+    /// is known to have changed, or it was compared longer ago than ten times
+    /// [`Settings::answer_age`]. A refusal is none, because what it refuses may be there by now.
+    /// The lookup is still to be loaded, or given up.
     pub fn old(&self, lookup: &Lookup, now: &Now) -> Option<Loaded<File>> {
-        let answer = self.answers.old(lookup, now);
-        answer.filter(|_| lookup.credentials.is_none()).map(Loaded::Answer)
+        let Outcome::Files(place) = &self.ruling(lookup.root).outcome else { return None };
+        if self.disk.told(place, lookup).is_some() {
+            return None;
+        }
+        self.old_or_changed(lookup, now).filter(|old| match old {
+            Loaded::Answer(answer) => has_name(&answer.representation),
+            _ => true,
+        })
     }
 
     /// Says that a miss will not be loaded, because too many loads wait already. The next request
     /// for the path looks in its place; otherwise all would get the old answer for ten times
-    /// [`Settings::answer_age`]. Returns the [old answer](Self::old).
+    /// [`Settings::answer_age`]. Returns the old answer, if there is one that is not older.
     pub fn give_up(&self, lookup: &Lookup, now: &Now) -> Option<Loaded<File>> {
         self.answers.give_up(lookup);
-        self.old(lookup, now)
+        self.old_or_changed(lookup, now)
+    }
+
+    fn old_or_changed(&self, lookup: &Lookup, now: &Now) -> Option<Loaded<File>> {
+        let answer = self.answers.old(lookup, now);
+        answer.filter(|_| lookup.credentials.is_none()).map(Loaded::Answer)
     }
 
     /// From now on what is found is kept in memory that the calling process, a keeper, has with so

@@ -15,6 +15,13 @@ pub(crate) fn is_current(representation: &Representation<File>) -> bool {
     now.is_ok_and(|now| representation.words.etag() == Some(now.as_bytes()))
 }
 
+/// Whether the file of a kept representation has been neither removed nor replaced, as far as that
+/// shows by the file.
+pub(crate) fn has_name(representation: &Representation<File>) -> bool {
+    let Content::File { file, .. } = &representation.content else { return true };
+    file.has_name()
+}
+
 /// In seconds since 1970, for `Last-Modified`. Nothing for the first day of 1970 and times before:
 /// a build that sets all times to nothing gives two versions of a file the same.
 pub(crate) fn modified(stat: &Stat) -> Option<u64> {

@@ -97,7 +97,11 @@ impl<F> Connection<F> {
             State::Send { sending, .. } | State::Continue { sending, .. } => {
                 due(Timeout::Rate, sending.rate.since, self.limits.rate_window)
             }
-            State::Linger { since, .. } => due(Timeout::Linger, *since, self.limits.linger_timeout),
+            State::Linger { begun, since } => {
+                let at = *since + self.limits.linger_timeout;
+                let at = at.min(*begun + self.limits.linger_max);
+                Some(Deadline { timeout: Timeout::Linger, at })
+            }
             _ => None,
         }
     }

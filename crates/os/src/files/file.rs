@@ -7,6 +7,7 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{pread, read, retry_on_intr};
 
+use super::stat::has_name;
 use crate::Stat;
 use crate::page_cache::PageCache;
 use crate::sharing::{Descriptor, Lent};
@@ -109,6 +110,12 @@ impl File {
     /// `WouldBlock`: the file system does not know all of it. The file system's.
     pub fn stat_cached(&self) -> io::Result<Stat> {
         Stat::cached(self.as_fd())
+    }
+
+    /// Whether a name leads to it: it has been neither removed nor replaced. Asks no other machine.
+    #[must_use]
+    pub fn has_name(&self) -> bool {
+        has_name(self.as_fd())
     }
 }
 

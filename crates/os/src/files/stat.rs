@@ -83,6 +83,12 @@ impl Stat {
     }
 }
 
+/// Whether a name leads to a file, as far as its file system knows without asking another machine.
+pub(crate) fn has_name(fd: BorrowedFd<'_>) -> bool {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    statx(fd, "", flags, StatxFlags::NLINK).is_ok_and(|stat| stat.stx_nlink > 0)
+}
+
 impl Kind {
     fn of(mode: RawMode) -> Self {
         match FileType::from_raw_mode(mode) {

@@ -10,9 +10,9 @@
 //! accept-limit says. It waits by epoll for several listening sockets and for the order to end,
 //! and of all that are free one is woken for each connection. Keep-alive holds a process for an
 //! idle connection, and so does a slow client's head. When more connections wait than processes
-//! are free, the supervisor evicts as many as wait, those that have waited for longest; what each
-//! process does it reads from a scoreboard, as Apache has one. As the processes are many, what an
-//! address has and whose turn it is to verify a password are words that all of them share, each
+//! are free, the supervisor evicts as many as wait, those that have waited for longest. It reads
+//! from a scoreboard, as Apache has one, what each process does. As the processes are many, what
+//! an address has and which process may verify a password are words that all of them share, each
 //! writes its log itself, and the memory for cached content is divided among them.
 
 use std::io;

@@ -9,10 +9,10 @@
 //! Different: a connection may ask for more, by keep-alive, and has its thread for so long. There
 //! are at most as many threads as `--threads` says. Then new connections wait in the kernel's
 //! queue, and as many connections as wait there are evicted, those that have waited for longest,
-//! as in [`super::mt`]. If the machine refuses a thread, the connection waits for a second and is
-//! answered 503 then. Up to accept-limit connections are accepted before threads are made for
-//! them. Stacks are small, and the C library keeps those of threads that have ended for the next
-//! ones.
+//! as in [`super::mt`]; one thread in 64 is kept free so. If the machine refuses a thread, the
+//! connection waits for a second and is answered 503 then. Up to accept-limit connections are
+//! accepted before threads are made for them. Stacks are small, and the C library keeps those of
+//! threads that have ended for the next ones.
 
 use std::io;
 

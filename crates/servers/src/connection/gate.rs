@@ -11,9 +11,10 @@ pub(crate) const REFUSED_FOR: Duration = Duration::from_millis(100);
 /// A connection that has waited for its next request for less is not evicted, because the client
 /// has perhaps just read the reply.
 const IDLE_MIN: Duration = Duration::from_millis(100);
-/// The same for a connection that has sent no whole head. A client sends its head with the end of
-/// the handshake, and while places are short it has waited in the queue since then. Where 64
-/// processes have a connection each, this is for how long slow clients hold one of them.
+/// A connection that has sent no whole head is not evicted before it has waited for so long. A
+/// client sends its head with the end of the handshake, and while places are short it has waited in
+/// the queue since then. Where 64 processes have a connection each, this is for how long slow
+/// clients hold one of them.
 pub(crate) const HEAD_MIN: Duration = Duration::from_millis(2);
 /// So long in a flood, if it has been answered: its user reads what he has got.
 const STAYS_IN_FLOOD: Duration = Duration::from_secs(5);

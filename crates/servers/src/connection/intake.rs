@@ -25,8 +25,9 @@ use crate::shared::settings::{ACCEPT_INF, Level};
 const SET_AGAIN_FLOOD: Duration = Duration::from_millis(200);
 const SET_AGAIN_CALM: Duration = Duration::from_secs(1);
 
-/// For how long an eviction tells that places are short: longer than the time between two of them
-/// while they are.
+/// For how long evictions are counted before they tell whether places are short.
+const EVICTED_FOR: Duration = Duration::from_millis(50);
+/// For how long that holds: longer than from one such moment to the next.
 const LACKS_PLACES_FOR: Duration = Duration::from_millis(100);
 
 /// That of a worker.
@@ -40,6 +41,16 @@ pub(crate) struct Intake {
     leaves: bool,
     /// When places were last found short.
     lacks_places_at: Option<Instant>,
+    evicted: Evicted,
+}
+
+/// Connections that were evicted and accepted since a moment.
+struct Evicted {
+    since: Instant,
+    /// Evicted without having sent a whole head.
+    heads: u64,
+    /// Accepted until that moment.
+    accepted: u64,
 }
 
 /// What it decides of a listening socket.
@@ -72,6 +83,7 @@ impl Intake {
             processors: u32::try_from(os::thread::cpu_affinity_count()).unwrap_or(u32::MAX),
             leaves: false,
             lacks_places_at: None,
+            evicted: Evicted { since: now, heads: 0, accepted: 0 },
         }
     }
 
@@ -126,13 +138,20 @@ impl Intake {
         }
     }
 
-    /// So many connections were evicted that were idle, and that had sent no whole head. If these
-    /// are more, clients that are slow to ask hold the places. What waits meanwhile waits for
-    /// places and not for the processor, so it does not tell that SYNs are to be refused.
-    pub(crate) fn evicted(&mut self, [idle, heads]: [u32; 2], now: Instant) {
-        if heads > idle {
-            self.lacks_places_at = Some(now);
+    /// Records how many connections were evicted that had sent no whole head. If they are most of
+    /// those that were accepted meanwhile, clients that are slow to ask hold the places. What waits
+    /// then waits for places and not for the processor, so it does not tell that SYNs are to be
+    /// refused.
+    pub(crate) fn evicted(&mut self, worker: &Worker<'_>, heads: u32, now: Instant) {
+        self.evicted.heads += u64::from(heads);
+        if now - self.evicted.since < EVICTED_FOR {
+            return;
         }
+        let admissions = &worker.server.admissions;
+        let accepted = worker.places().iter().map(|place| admissions.accepted(*place)).sum();
+        let come = accepted - self.evicted.accepted;
+        self.lacks_places_at = (2 * self.evicted.heads > come).then_some(now);
+        self.evicted = Evicted { since: now, heads: 0, accepted };
     }
 
     /// Whether the listening socket at that place may bring whoever comes, without being asked.

@@ -6,6 +6,8 @@
 //! answer that is too old for that ([`site::Site::old`]) is loaded by helpers.
 
 use std::io;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::thread::{Builder, Scope};
 
 use h1::{Lookup, Miss};
@@ -21,12 +23,14 @@ const STACK_BYTES: usize = 128 << 10;
 /// The thread that revalidates, and the paths that wait for it.
 pub(crate) struct Revalidator {
     paths: Queue<Lookup>,
+    is_closed: AtomicBool,
 }
 
 impl Revalidator {
     /// Without a thread yet. As many paths may wait as loads for helpers.
     pub(crate) fn new(server: &Server) -> Self {
-        Self { paths: Queue::new(server.settings.helper_queue as usize) }
+        let paths = Queue::new(server.settings.helper_queue as usize);
+        Self { paths, is_closed: AtomicBool::new(false) }
     }
 
     /// Starts its thread, which ends when this is [closed](Self::close).
@@ -45,6 +49,9 @@ impl Revalidator {
     fn revalidate(&self, worker: &Worker<'_>) {
         let mut clock = Clock::new();
         while let Some(lookup) = self.paths.pop() {
+            if self.is_closed.load(Acquire) {
+                return;
+            }
             worker.server.load(worker.number, &Miss::Path(lookup), &clock.now());
         }
     }
@@ -57,8 +64,9 @@ impl Revalidator {
         Some(Load::Came(old, None))
     }
 
-    /// No path comes any more.
+    /// Ends the thread. Paths that still wait are not compared.
     pub(crate) fn close(&self) {
+        self.is_closed.store(true, Release);
         self.paths.close();
     }
 }

@@ -228,6 +228,18 @@ impl<'h> HandedOver<'h> {
 
     /// What has come back, for all who waited for it.
     pub(crate) fn fetched(&mut self) -> Drain<'_, Fetched> {
+        self.hear();
+        self.fetched.drain(..)
+    }
+
+    /// What was opened. Others may wait for each path until it [ends](Self::ended).
+    pub(crate) fn opened(&mut self) -> Drain<'_, Opened> {
+        self.hear();
+        self.opened.drain(..)
+    }
+
+    /// Sorts the answers that have come.
+    fn hear(&mut self) {
         self.helpers.answers.drain(&mut self.answers);
         let now = os::clock::monotonic();
         while let Some(Answer { job, done, who }) = self.answers.pop_front() {
@@ -252,13 +264,6 @@ impl<'h> HandedOver<'h> {
                 }
             }
         }
-        self.fetched.drain(..)
-    }
-
-    /// What was opened, as far as [`Self::fetched`] has found it. Others may wait for each path
-    /// until it [ends](Self::ended).
-    pub(crate) fn opened(&mut self) -> Drain<'_, Opened> {
-        self.opened.drain(..)
     }
 
     /// The first connection that asked for a path has gone. Returns the next, if any waits.

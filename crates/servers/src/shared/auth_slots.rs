@@ -14,7 +14,7 @@ use crate::shared::ledger::Ledger;
 use crate::shared::quotas::{Key, Rate};
 use crate::shared::verifiers::{NO_ADDRESS, Refusal, THREADS_MAX, WAITING_MAX, retry_after_s};
 
-/// Those of all processes.
+/// The queue of all processes for the few that may verify at a time.
 pub(crate) struct AuthSlots {
     /// The ticket of each worker, and behind them the next one.
     tickets: SharedWords,
@@ -25,9 +25,9 @@ pub(crate) struct AuthSlots {
     retry_after_s: u32,
 }
 
-/// One of so many workers may wait for its turn: the others serve.
+/// A quarter of the workers may wait for their turn: the others serve.
 const WAITING_OF: usize = 4;
-/// One of so many of these may wait for the same address: three others find room beside it.
+/// A quarter of these may wait for the same address: three others find room beside it.
 const OF_ADDRESS: usize = 4;
 
 /// A worker that verifies nothing, and one that is about to draw its ticket. Tickets are more.
@@ -37,6 +37,10 @@ const DRAWS: u64 = 1;
 /// How often a process looks whether it is its turn: a small part of a hash, which takes 250 ms at
 /// bcrypt's cost 12.
 const LOOK: Duration = Duration::from_millis(5);
+
+/// How long a login waits for its turn: for more than the hashes of a full queue take at bcrypt's
+/// cost 12, and no longer than clients wait.
+const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// The ticket of a worker, which is given back when dropped.
 struct Turn<'s> {
@@ -69,7 +73,8 @@ impl AuthSlots {
     /// Verifies a password, and waits for its turn to do so.
     ///
     /// # Errors
-    /// The address has failed as often as it may, or too many processes wait.
+    /// The address has failed as often as it may, or too many processes wait, or its turn does not
+    /// come.
     pub(crate) fn verify(
         &self,
         worker: usize,
@@ -79,15 +84,11 @@ impl AuthSlots {
     ) -> Result<bool, Refusal> {
         let from = Key::of(from.unwrap_or(NO_ADDRESS));
         self.admit(worker, from, at)?;
-        let turn = self.queue(worker);
-        let lets_in = turn.as_ref().map(|turn| {
-            while !turn.has_come() {
-                std::thread::sleep(LOOK);
-            }
-            let lets_in = of.verify();
+        let turn = self.queue(worker).filter(Turn::await_it);
+        let lets_in = turn.is_some().then(|| of.verify());
+        if let Some(lets_in) = lets_in {
             of.remember(lets_in, os::clock::monotonic());
-            lets_in
-        });
+        }
         drop(turn);
         if let Some(failures) = &self.failures {
             failures.leaves(worker);
@@ -139,6 +140,18 @@ impl Turn<'_> {
 
     fn has_come(&self) -> bool {
         self.ahead() < THREADS_MAX
+    }
+
+    /// Waits until it has come. `false`: processes that verify are stopped, or hashes are slow.
+    fn await_it(&self) -> bool {
+        let until = os::clock::monotonic() + WAIT_MAX;
+        while !self.has_come() {
+            if os::clock::monotonic() >= until {
+                return false;
+            }
+            std::thread::sleep(LOOK);
+        }
+        true
     }
 }
 

@@ -9,16 +9,16 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use measure::Instant;
 use os::SharedWords;
 
-/// A word for each worker, and behind them [`PRESSED`] and [`GONE`].
+/// A word for each worker, and behind them [`PRESSED`] and [`HEADS`].
 pub(crate) struct Scoreboard {
     words: SharedWords,
 }
 
 /// Place of the word for [`Scoreboard::press`], behind those of workers.
 const PRESSED: usize = 0;
-/// Places of the words for [`Scoreboard::gone`].
-const GONE: usize = 1;
-const EXTRA: usize = 3;
+/// Place of the word for [`Scoreboard::count_head`].
+const HEADS: usize = 1;
+const EXTRA: usize = 2;
 
 /// What a process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,19 +99,23 @@ impl Scoreboard {
         longest.into_iter().filter(evicts).take(most).map(|(n, _)| wake(n)).count()
     }
 
-    /// A connection that was evicted is closed, and no request was faster.
-    pub(crate) fn has_gone(&self, is_idle: bool) {
-        self.extra()[GONE + usize::from(!is_idle)].fetch_add(1, Relaxed);
+    /// Whether any connection waits that may be evicted, now or later.
+    pub(crate) fn has_evictable(&self, is_there: impl Fn(usize) -> bool) -> bool {
+        self.all().any(|(n, word)| word >= WAITS && is_there(n))
     }
 
-    /// How many idle ones have gone so since this was last asked, and how many that had sent no
-    /// whole head.
-    pub(crate) fn gone(&self) -> [u32; 2] {
-        [0, 1].map(|of| self.extra()[GONE + of].swap(0, Relaxed) as u32)
+    /// Counts an evicted connection that has been closed and had sent no whole head.
+    pub(crate) fn count_head(&self) {
+        self.extra()[HEADS].fetch_add(1, Relaxed);
     }
 
-    /// Whether a connection waits while no worker is free and none will be: then a worker that is
-    /// busy closes its connection after the reply.
+    /// Reads how many were counted since this was last read.
+    pub(crate) fn take_heads(&self) -> u32 {
+        self.extra()[HEADS].swap(0, Relaxed) as u32
+    }
+
+    /// Says whether a connection waits while no worker is free and none will be. Then a worker that
+    /// is busy closes its connection after the reply.
     pub(crate) fn press(&self, is_wanted: bool) {
         self.extra()[PRESSED].store(is_wanted.into(), Release);
     }
@@ -178,11 +182,12 @@ mod tests {
     }
 
     #[test]
-    fn heads_that_have_gone_are_told_from_idle_connections() {
+    fn heads_are_read_once_and_are_no_worker() {
         let board = Scoreboard::new(3).unwrap();
-        [true, false, false].into_iter().for_each(|is_idle| board.has_gone(is_idle));
-        assert_eq!([board.gone(), board.gone()], [[1, 2], [0, 0]]);
-        assert_eq!(board.free_soon(|_| true), 0);
+        board.count_head();
+        board.count_head();
+        assert_eq!([board.take_heads(), board.take_heads()], [2, 0]);
+        assert_eq!((board.free_soon(|_| true), board.has_evictable(|_| true)), (0, false));
     }
 
     #[test]

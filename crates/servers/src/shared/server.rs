@@ -349,7 +349,7 @@ impl<'s> Worker<'s> {
         }
     }
 
-    /// Becomes readable with the order to end.
+    /// Becomes readable with the order to end, and when the connection of a process is evicted.
     pub(crate) fn wake(&self) -> &Arc<Wake> {
         self.server.orders.wake(self.number)
     }

@@ -1,9 +1,9 @@
 //! Looks at the listening queues where processes have one connection each.
 //!
-//! What decides who is let in has to look often, and always be the same. Such a process looks only
-//! between two connections, of which one may take minutes. So the supervisor does, which serves
-//! none. When more connections wait than processes are free it evicts those that have waited for
-//! longest, as many as wait.
+//! What decides which connections are admitted has to look often, and always be the same. Such a
+//! process looks only between two connections, of which one may take minutes. So the supervisor
+//! does, which serves none. When more connections wait than processes are free it evicts those that
+//! have waited for longest, as many as wait.
 
 use std::mem;
 
@@ -14,12 +14,16 @@ use crate::shared::admissions::RENEWED_WITHIN;
 use crate::shared::architecture::Holder;
 use crate::shared::server::{Server, Worker};
 
-/// How often: as soon as the controllers ask for it, in a flood, while connections wait for a
-/// process, and while some come.
+/// How often it looks: as soon as the controllers ask for it, in a flood and while it evicts; while
+/// connections come or no process is free; and else.
 const LOOK_FLOOD: Duration = Duration::from_millis(2);
 const LOOK_BUSY: Duration = Duration::from_millis(20);
 /// A site that nobody asks for costs ten looks a second.
 const LOOK_IDLE: Duration = Duration::from_millis(100);
+
+/// For how long a connection waits, while none is accepted, before the processes that should be
+/// free are not counted on.
+const STUCK_FOR: Duration = Duration::from_millis(50);
 
 /// See the head of this file.
 pub(crate) struct Lookout {
@@ -28,6 +32,8 @@ pub(crate) struct Lookout {
     /// Connections that were accepted by the last look, and when that was seen to grow.
     accepted: u64,
     grew: Instant,
+    /// Since when some connection has waited, while none was accepted.
+    waits_since: Instant,
 }
 
 impl Lookout {
@@ -40,6 +46,7 @@ impl Lookout {
             due: Instant::ORIGIN,
             accepted: 0,
             grew: Instant::ORIGIN,
+            waits_since: Instant::ORIGIN,
         })
     }
 
@@ -74,28 +81,34 @@ impl Lookout {
             };
     }
 
-    /// Evicts as many connections as wait and have no process. If there are not so many that may be
-    /// evicted, processes that are busy close their connections after the reply.
+    /// Evicts as many connections as wait and have no process. If none may be evicted, and none has
+    /// been, processes that are busy close their connections after the reply.
     fn make_room(&mut self, server: &Server, now: Instant) -> Need {
         let Some(common) = &server.common else { return Need::None { is_any_free: true } };
-        let Server { counters, orders, .. } = server;
+        let (board, Server { counters, orders, .. }) = (&common.scoreboard, server);
         let is_there = |n: usize| counters.is_ready(n) && !orders.of(n).is_draining();
-        let free = common.scoreboard.free_soon(is_there);
-        let wanted = Worker::lookout(server).waiting().saturating_sub(free);
-        let wake = |worker| orders.wake(worker).wake();
-        let evicted = common.scoreboard.evict(wanted, now, is_there, wake);
-        self.intake.evicted(common.scoreboard.gone(), now);
-        common.scoreboard.press(wanted > 0 && free + evicted == 0);
+        let waiting = Worker::lookout(server).waiting();
+        if waiting == 0 || self.grew == now {
+            self.waits_since = now;
+        }
+        // A process that should be free may be stopped.
+        let is_stuck = now - self.waits_since >= STUCK_FOR;
+        let free = if is_stuck { 0 } else { board.free_soon(is_there) };
+        let wanted = waiting.saturating_sub(free);
+        let evicted = board.evict(wanted, now, is_there, |worker| orders.wake(worker).wake());
+        self.intake.evicted(&Worker::lookout(server), board.take_heads(), now);
+        board.press(wanted > 0 && free + evicted == 0);
         match wanted {
             0 => Need::None { is_any_free: free > 0 },
-            _ => Need::Room,
+            _ if board.has_evictable(is_there) => Need::Room,
+            _ => Need::None { is_any_free: false },
         }
     }
 }
 
 /// Whether connections need processes.
 enum Need {
-    /// More wait than processes are free.
+    /// More wait than processes are free, and others can be evicted for them.
     Room,
     None {
         is_any_free: bool,

@@ -14,8 +14,8 @@ use crate::shared::settings::{Sendfile, Settings};
 /// Descriptors that are neither connections nor files: listeners, pollers, wake-ups, logs.
 const DESCRIPTORS_SPARE: u64 = 64;
 /// Those that each further loop of a worker needs: a poller or a ring, a spare one, what it knows
-/// of its time, a wake-up for verdicts; a pipeline three pollers and three wake-ups more; and some
-/// that are open for a moment.
+/// of its time, wake-ups for verdicts and for helpers; a pipeline three pollers and three wake-ups
+/// more; and some that are open for a moment.
 const LOOP_SPARE: u64 = 12;
 /// More than anybody serves from one process, and all that the table of a ring takes, whatever the
 /// limit says: service managers set it to 2^30.

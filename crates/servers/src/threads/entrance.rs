@@ -151,7 +151,7 @@ impl<'h> Entrance<'h> {
         let head = self.server.settings.make_room.then_some(now - HEAD_MIN);
         let latest = Latest { idle: now - stays(self.server), head };
         let closed = self.holds.close_longest(most, &latest);
-        self.intake().evicted(self.holds.gone(), now);
+        self.intake().evicted(self.worker, self.holds.take_heads(), now);
         let mut tally = Tally::default();
         tally.add(Counter::Evicted, closed as u64);
         tally.publish(&self.server.counters, self.worker.row);

@@ -33,8 +33,8 @@ pub(super) struct Holds {
     all: Mutex<HashMap<u32, Arc<Hold>>>,
     /// Those that were told to go and have not gone yet.
     leaving: AtomicU32,
-    /// Those that have gone since this was last asked: idle ones, and those without a whole head.
-    gone: [AtomicU32; 2],
+    /// Evicted connections that had sent no whole head, since this was last read.
+    heads: AtomicU32,
 }
 
 /// One of them.
@@ -50,8 +50,8 @@ pub(super) struct Hold {
 
 impl Holds {
     pub(super) fn new() -> Self {
-        let gone = [(); 2].map(|()| AtomicU32::new(0));
-        Self { all: Mutex::new(HashMap::new()), leaving: AtomicU32::new(0), gone }
+        let (leaving, heads) = (AtomicU32::new(0), AtomicU32::new(0));
+        Self { all: Mutex::new(HashMap::new()), leaving, heads }
     }
 
     pub(super) fn insert(&self, socket: Arc<Socket>, listener: usize) -> Arc<Hold> {
@@ -71,8 +71,7 @@ impl Holds {
         self.locked().remove(&hold.socket.id());
         if hold.waits_since.swap(BUSY, AcqRel) == LEAVES {
             self.leaving.fetch_sub(1, Release);
-            let of = usize::from(!hold.is_idle.load(Relaxed));
-            self.gone[of].fetch_add(1, Relaxed);
+            self.heads.fetch_add(u32::from(!hold.is_idle.load(Relaxed)), Relaxed);
         }
     }
 
@@ -105,10 +104,10 @@ impl Holds {
         self.leaving.load(Acquire)
     }
 
-    /// How many idle ones have gone for others since this was last asked, and how many that had
-    /// sent no whole head. A request that was faster has been answered, and does not count.
-    pub(super) fn gone(&self) -> [u32; 2] {
-        [0, 1].map(|of| self.gone[of].swap(0, Relaxed))
+    /// Reads how many connections were evicted that had sent no whole head, since this was last
+    /// read. A request that was faster has been answered, and does not count.
+    pub(super) fn take_heads(&self) -> u32 {
+        self.heads.swap(0, Relaxed)
     }
 
     /// Closes up to `most`, those that have waited for longest: who is between two requests if he

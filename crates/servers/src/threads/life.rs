@@ -138,10 +138,13 @@ pub(crate) struct Waiting {
     filled: bool,
 }
 
+/// How soon a thread that waits for a first head sees the order to end.
+const DRAIN_SEEN_WITHIN: Duration = Duration::from_secs(1);
+
 /// What a listening socket hands on to connections that threads serve: as long as a receive waits,
 /// if nobody says anything else. A drain is to be seen soon by who has asked nothing yet.
 pub(crate) fn first_patience(limits: &Limits) -> Duration {
-    limits.head_timeout.min(limits.linger_timeout)
+    limits.head_timeout.min(DRAIN_SEEN_WITHIN)
 }
 
 /// The same for who is between two requests, or takes a reply.

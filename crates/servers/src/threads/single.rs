@@ -270,8 +270,8 @@ impl<'s> Single<'s> {
         Ok(if is_evicted { Came::End } else { Came::Nothing })
     }
 
-    /// The supervisor has woken it, for an order or because its connection is evicted: both are
-    /// looked at after this.
+    /// Clears its wake. The supervisor wakes it for an order, or because its connection is evicted:
+    /// look at both after this.
     fn hear(&self) {
         self.worker.wake().clear();
     }
@@ -340,7 +340,9 @@ impl Calls for Attentive<'_> {
             Came::End => {
                 if !self.single.is_draining() {
                     self.single.server.counters.count(Counter::Evicted);
-                    self.single.scoreboard.has_gone(self.single.waits.get() == Some(true));
+                    if self.single.waits.get() == Some(false) {
+                        self.single.scoreboard.count_head();
+                    }
                 }
                 // As if the peer had closed; a request that was faster is answered before.
                 let _ = self.socket.shutdown_read();

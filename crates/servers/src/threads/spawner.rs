@@ -124,7 +124,7 @@ impl<'h> Spawner<'h> {
 
 impl Threads for Spawner<'_> {
     fn is_wanted(&self) -> bool {
-        self.pressed.load(Acquire)
+        self.pressed.load(Acquire) && self.room() == 0
     }
 
     fn let_go(&self) {
@@ -271,8 +271,8 @@ impl<'p> Acceptor<'p> {
         Ok(waits || has_come && room > 0)
     }
 
-    /// Evicts as many connections as wait for a thread, those that have waited for longest, if
-    /// there may be no more threads. If none may be evicted, connections that are busy are closed
+    /// Evicts as many connections as wait for a thread, or as are missing in the reserve, those
+    /// that have waited for longest. If none may be evicted, connections that are busy are closed
     /// after the reply.
     fn make_room(&mut self, is_waited_for: bool) {
         let Self { spawner, books, .. } = self;
@@ -286,7 +286,8 @@ impl<'p> Acceptor<'p> {
         let coming = leaving + if has_threads { spawner.room() } else { 0 };
         let waiting =
             if is_waited_for { (self.waiting.len() + books.worker.waiting()).max(1) } else { 0 };
-        let wanted = waiting.max(spawner.reserve as usize);
+        let reserve = if has_threads { spawner.reserve as usize } else { 0 };
+        let wanted = waiting.max(reserve);
         let closed = entrance.close_longest(wanted.saturating_sub(coming as usize));
         let makes_room = books.server.settings.make_room;
         let is_pressed = is_waited_for && !(makes_room && entrance.is_leaving());

@@ -47,6 +47,8 @@ fn what_has_changed_is_no_answer() {
             assert_eq!(town.hear(path), None);
             let compared = town.compare(&lookup).map(undated);
             assert_eq!(compared, holds.then(|| before.clone()), "{what}: {path}");
+            // A request gets no old answer of which the kernel knows that it has changed.
+            assert_eq!(town.old(&lookup), None, "{what}: {path}");
             if !holds {
                 assert_ne!(undated(town.load(&lookup)), before, "{what}: {path}");
             }

@@ -13,7 +13,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// A full worker looks every 50 ms whether others have capacity, and a clock is looked at once in a
 /// while. A server that spins makes thousands of calls, however busy the machine is.
-const CALLS_MAX: u64 = 100;
+const CALLS_MAX: u64 = 50;
 
 /// Of a hundred in a second, for those who ask for no events: who spins has all that others leave.
 const TICKS_MAX: u64 = 10;

@@ -44,7 +44,7 @@ pub(crate) struct Plant<'s> {
     low: AtomicUsize,
     /// Threads that read from the disk.
     fetching: AtomicUsize,
-    /// Where helpers look at the disk.
+    /// Compares old answers with the disk. `None`: no helpers look at the disk.
     pub(super) revalidator: Option<Revalidator>,
     /// Who of those that ask is admitted, where that is decided here.
     admission: Option<Mutex<Response>>,

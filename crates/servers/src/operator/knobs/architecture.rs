@@ -223,7 +223,8 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "helpers",
         value: "1..256",
         reason: "threads that do what may touch the disk (Pai99); each is one request that a disk \
-                 may work on. Those of knot are its workers",
+                 may work on. Those of knot are its workers; those of proactor and tux only \
+                 translate paths and open files",
         takes: Takes::Named,
         set: |s, v| put(&mut s.helpers, number(v, 1, 256)),
         show: |s| s.helpers.to_string(),
@@ -331,9 +332,9 @@ pub(super) const KNOBS: &[Knob] = &[
         value: "on|off",
         reason: "at the maximum of connections (or threads) the one that has waited longest for a \
                  request, or for the rest of a head, is closed for one who comes, unless another \
-                 worker has room: else idle and slow clients keep all others out. mt keeps one \
-                 thread in 64 free by that. off, as in the papers: accepting rests until a ninth \
-                 have gone, and mt closes only who is idle",
+                 worker has room: else idle and slow clients keep all others out. mt and \
+                 thread-per-request keep one thread in 64 free by that. off, as in the papers: \
+                 accepting rests until a ninth have gone, and mt closes only who is idle",
         takes: Takes::All,
         set: |s, v| put(&mut s.make_room, switch(v)),
         show: |s| on_off(s.make_room),

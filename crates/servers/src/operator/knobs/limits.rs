@@ -58,7 +58,8 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "linger-timeout-ms",
         value: "1..3600000 ms",
         reason: "of silence after the last reply or a refusal, in which the server discards what \
-                 still comes, so that no reset overtakes the reply; a few round trips",
+                 still comes, so that no reset overtakes the reply; a few round trips. In a drain \
+                 also for a connection that has asked nothing",
         takes: Takes::All,
         set: |s, v| put(&mut s.limits.linger_timeout, millis(v, 1)),
         show: |s| s.limits.linger_timeout.as_millis().to_string(),

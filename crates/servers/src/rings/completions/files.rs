@@ -81,7 +81,6 @@ impl Completions<'_> {
 
     /// Files have been opened by helpers; more are waited for.
     pub(super) fn hear_helpers(&mut self) -> io::Result<()> {
-        debug_assert!(self.helpers.fetched().next().is_none(), "the ring reads");
         let opened: Vec<Opened> = self.helpers.opened().collect();
         for opened in opened {
             self.opened(opened)?;

@@ -93,10 +93,12 @@ fn a_url_is_asked_for_at_every_pace() {
         assert!(good > 0 && expected.is_none_or(|expected| good == expected), "{how:?}: {good}");
     }
     // Few, and all at once: a closed loop has no schedule that they could be behind.
-    let (_, summary, _) = load(&[&url, "-c", "64", "-n", "100"]);
-    let of_schedule = ["FAILS schedule-lag", "FAILS late-starts"];
-    let is_late = of_schedule.iter().any(|gate| summary.contains(gate));
-    assert!(summary.contains("requests  100, all good") && !is_late, "{summary}");
+    let (status, summary, _) = load(&[&url, "-c", "64", "-n", "100"]);
+    // On a busy machine the generator may be the limit.
+    let fails = || summary.lines().filter(|line| line.starts_with("  FAILS "));
+    let is_busy = fails().all(|line| line.starts_with("  FAILS client-cpu:"));
+    assert!(status == Some(0) || fails().count() == 1 && is_busy, "{summary}");
+    assert!(summary.contains("requests  100, all good"), "{summary}");
     let bare = url.trim_start_matches("http://");
     let report = report(&[bare, "-n", "3"]);
     assert_eq!(report["outcomes"], serde_json::json!({ "good": 3 }));
