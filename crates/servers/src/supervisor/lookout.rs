@@ -100,7 +100,7 @@ impl Lookout {
         board.press(wanted > 0 && free + evicted == 0);
         match wanted {
             0 => Need::None { is_any_free: free > 0 },
-            _ if board.has_evictable(is_there) => Need::Room,
+            _ if free + evicted > 0 || board.has_evictable(is_there) => Need::Room,
             _ => Need::None { is_any_free: false },
         }
     }
@@ -108,7 +108,7 @@ impl Lookout {
 
 /// Whether connections need processes.
 enum Need {
-    /// More wait than processes are free, and others can be evicted for them.
+    /// More wait than processes are free, and connections are evicted for them, or soon will be.
     Room,
     None {
         is_any_free: bool,
