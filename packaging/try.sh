@@ -31,14 +31,22 @@ size=$(stat -c %s "$root/usr/bin/weir")
 mkdir -p "$root/var/log/weir"
 sed "s|\"/srv/|\"$root/srv/|; s|\"/var/|\"$root/var/|" "$root/etc/weir/weir.toml" > "$root/weir.toml"
 "$root/usr/bin/weir" check "$root/weir.toml"
-"$root/usr/bin/weir" serve --config "$root/weir.toml" --listen "unix:$root/http" \
-    --admin "unix:$root/admin" --user root &
-server=$!
-curl --silent --fail --retry 50 --retry-delay 0 --retry-all-errors --retry-max-time 10 \
-    --unix-socket "$root/http" http://localhost/ | grep -q 'Weir serves'
-kill "$server"
-wait "$server"
-server=
+# Each architecture answers: a page, and a path that there is not. Tests run with assertions, and the
+# program of the package is built without.
+ask() { # PATH
+    curl --silent --retry 50 --retry-delay 0 --retry-all-errors --retry-max-time 10 --max-time 20 \
+        --unix-socket "$root/http" --write-out ' %{http_code}' "http://localhost$1"
+}
+for architecture in $("$root/usr/bin/weir" serve --list-architectures | awk '/^[a-z]/ { print $1 }'); do
+    "$root/usr/bin/weir" serve --config "$root/weir.toml" --listen "unix:$root/http" \
+        --admin "unix:$root/admin" --user root --architecture "$architecture" &
+    server=$!
+    [[ $(ask /) == *'Weir serves'*' 200' ]] || fail "$architecture does not serve"
+    [[ $(ask /none) == *' 404' ]] || fail "$architecture does not say what is missing"
+    kill "$server"
+    wait "$server"
+    server=
+done
 grep -q 'GET / ' "$root/var/log/weir/access.log" || fail "the request is not in its log"
 
 # A page of one's own stays, whatever comes.

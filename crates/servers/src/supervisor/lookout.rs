@@ -32,8 +32,8 @@ pub(crate) struct Lookout {
     /// Connections that were accepted by the last look, and when that was seen to grow.
     accepted: u64,
     grew: Instant,
-    /// Since when some connection has waited, while none was accepted.
-    waits_since: Instant,
+    /// Since when some connection has waited, while none was accepted. `None`: none waits.
+    waits_since: Option<Instant>,
 }
 
 impl Lookout {
@@ -46,7 +46,7 @@ impl Lookout {
             due: Instant::ORIGIN,
             accepted: 0,
             grew: Instant::ORIGIN,
-            waits_since: Instant::ORIGIN,
+            waits_since: None,
         })
     }
 
@@ -89,12 +89,12 @@ impl Lookout {
         let is_there = |n: usize| counters.is_ready(n) && !orders.of(n).is_draining();
         let waiting = Worker::lookout(server).waiting();
         if waiting == 0 || self.grew == now {
-            self.waits_since = now;
+            self.waits_since = None;
         }
+        let is_stuck = now - *self.waits_since.get_or_insert(now) >= STUCK_FOR;
+        let free = board.free_soon(is_there);
         // A process that should be free may be stopped.
-        let is_stuck = now - self.waits_since >= STUCK_FOR;
-        let free = if is_stuck { 0 } else { board.free_soon(is_there) };
-        let wanted = waiting.saturating_sub(free);
+        let wanted = waiting.saturating_sub(if is_stuck { 0 } else { free });
         let evicted = board.evict(wanted, now, is_there, |worker| orders.wake(worker).wake());
         self.intake.evicted(&Worker::lookout(server), board.take_heads(), now);
         board.press(wanted > 0 && free + evicted == 0);
