@@ -12,9 +12,9 @@
 //! flood, else by so many one-shot ones, which are submitted again once all have completed.
 //! Receives are multishot into buffers that the ring owns. What is in a file is read by the ring
 //! and sent by the ring (`--ring-files read`); by default only what is not in memory: the rest the
-//! loop sends by `sendfile`, which no ring has, for half of the CPU at 100 KB. That call waits for
-//! nobody, and that there is room for the next is a completion again. Where rings are forbidden,
-//! `sped` serves.
+//! loop sends by `sendfile`, which no ring has, for half of the CPU at 100 KB. That call does not
+//! wait, and a completion says when there is room for the next. Where rings are forbidden, `sped`
+//! serves.
 //!
 //! Not a submission: paths are translated and files opened by helper threads, as in
 //! [`super::amped`]. Two of the calls for that, readlink and the reading of a directory, are no

@@ -55,9 +55,9 @@ impl Lookout {
         self.due
     }
 
-    /// Looks, if that is due, and sets what follows. Where nobody is accepted any more, as all
-    /// processes are held or stand still, nothing is seen: what was decided is lifted then, as
-    /// elsewhere.
+    /// Looks, if that is due, and sets what follows. While no connection is accepted, because all
+    /// processes are held or stopped, it does not look at the queue: what was decided is lifted
+    /// then, as elsewhere.
     pub(crate) fn look(&mut self, server: &Server, now: Instant) {
         if now < self.due {
             return;

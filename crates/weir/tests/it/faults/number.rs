@@ -88,8 +88,8 @@ fn workers_come_and_go_under_load_and_nobody_is_lost() {
     });
 }
 
-/// A socket of its own that a worker has left listens again for a reload, which fails: somebody has
-/// to empty it, and the next reload is not to wait for that.
+/// A worker that left has a socket of its own, which listens again for a reload that fails: another
+/// worker has to empty it, and the next reload does not wait for that.
 #[test]
 fn a_reload_that_fails_leaves_no_socket_without_a_worker() {
     let site = Fixture::new();
@@ -114,7 +114,7 @@ fn a_reload_that_fails_leaves_no_socket_without_a_worker() {
             fs::write(&settings, "").expect("written");
             server.signal(Signal::HUP);
             server.await_line("retires");
-            // Those of before have ended, and have left all sockets to these.
+            // The workers of before have ended, and have left all sockets to the new ones.
             await_number(combination, &server, admin, 4);
             let fetch = || assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS));
             (0..200).for_each(|_| fetch());

@@ -54,8 +54,8 @@ fn an_old_answer_waits_for_no_helper() {
     if lacks_slow_files() {
         return;
     }
-    let stalls_nobody = |combination: &Combination| combination.row["stalls"] == "nobody";
-    on_mechanisms_where(Program::Weir, stalls_nobody, |combination| {
+    let has_helpers = |combination: &Combination| combination.row["stalls"] == "nobody";
+    on_mechanisms_where(Program::Weir, has_helpers, |combination| {
         at_some_scale(|scale| sends_the_old_answer_at_once(combination, 300 * scale));
     });
 }
