@@ -127,7 +127,7 @@ impl<F> Connection<F> {
                 *since = now.at;
                 return self.receives();
             }
-            State::Body { rate, .. } => rate.moved(bytes.len() as u64, now.at),
+            State::Body { rate, .. } => rate.moved(bytes.len() as u64, &self.limits, now.at),
             // Behind the last request: nobody will read it, but it must not meet a closed socket.
             State::Pages { sending, .. }
             | State::Send { sending, .. }

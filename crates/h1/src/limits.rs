@@ -33,6 +33,9 @@ pub struct Limits {
     pub rate_window: Duration,
     /// Bytes per second that a body or an answer must make on the whole, its first window left out.
     pub rate_min: u64,
+    /// Bytes per second below which a body or an answer can be ended when its connection's place is
+    /// wanted for another; 0 for none.
+    pub crowded_rate_min: u64,
     /// How long a connection is silent, after a refusal or the last reply, before it is closed: a
     /// few round trips. What still comes is read and discarded, or a reset could overtake the reply
     /// (RFC 9112 section 9.6).
@@ -63,6 +66,7 @@ impl Default for Limits {
             stall_timeout: Duration::from_secs(60),
             rate_window: Duration::from_secs(5),
             rate_min: 500,
+            crowded_rate_min: 16 << 10,
             linger_timeout: Duration::from_secs(1),
             linger_max: Duration::from_secs(5),
             date_cache: true,

@@ -68,7 +68,7 @@ impl<F> Sending<F> {
         if let Some(part) = &mut self.part {
             part.at += of_part;
         }
-        self.rate.moved(of_chunk + of_part, now);
+        self.rate.moved(of_chunk + of_part, limits, now);
         self.has_begun |= n > 0;
         let is_out =
             self.chunk.at == self.chunk.end && self.part.as_ref().is_none_or(FilePart::is_empty);
@@ -133,11 +133,14 @@ pub(crate) struct Rate {
     ahead: u64,
     /// Before the first window's end there is nothing to compare.
     first: bool,
+    /// Until then the bytes have moved at the rate that is asked for while places are short: each
+    /// byte moves it on by its share of a second, but never beyond the present.
+    pub(crate) behind_since: Instant,
 }
 
 impl Rate {
     pub(crate) const fn new(now: Instant) -> Self {
-        Self { since: now, last: now, ahead: 0, first: true }
+        Self { since: now, last: now, ahead: 0, first: true, behind_since: now }
     }
 
     /// Goes on after a pause that was not the peer's.
@@ -145,9 +148,11 @@ impl Rate {
         Self { ahead: self.ahead, ..Self::new(now) }
     }
 
-    pub(crate) fn moved(&mut self, bytes: u64, now: Instant) {
+    pub(crate) fn moved(&mut self, bytes: u64, limits: &Limits, now: Instant) {
         self.ahead += bytes;
         self.last = now;
+        let gained_ns = bytes.saturating_mul(1_000_000_000) / limits.crowded_rate_min.max(1);
+        self.behind_since = (self.behind_since + Duration::from_nanos(gained_ns)).min(now);
     }
 
     /// At a window's end: whether enough has moved; if so the next begins.

@@ -27,7 +27,7 @@ pub use files::{
     Directory, Entry, File, Kind, Opened, Output, Stat, output, page_cache, read_file,
 };
 pub use isolation::{calls, landlock, namespace, seccomp, tun};
-pub use poller::{Poller, Wake, wait_readable};
+pub use poller::{Poller, Wake, wait_readable, wait_ready};
 pub use processes::{Notices, PidFile, SharedWords, Signal, Signals};
 pub use processes::{limits, notify, placement, process, signals, terminal, thread, users};
 pub use sockets::{

@@ -3,7 +3,8 @@
 use measure::{Duration, Instant};
 
 use super::{Connection, Ending, State};
-use crate::{Limits, Now, Refusal, Status, state::Event};
+use crate::reply::Rate;
+use crate::{Now, Refusal, Status, state::Event};
 
 /// Which patience of ours a deadline belongs to. All deadlines of one kind lie equally far ahead
 /// when they are set, so a driver can keep one first-in-first-out list for each kind.
@@ -26,20 +27,10 @@ pub struct Deadline {
     pub timeout: Timeout,
     /// The moment.
     pub at: Instant,
-}
-
-impl Deadline {
-    /// Since when its connection has waited for a request or for the rest of a head, at no cost of
-    /// ours; nothing if it waits for neither. Of a retired one this is too early: it goes for
-    /// nobody any more, and is to be left out where those are compared that do.
-    #[must_use]
-    pub fn waits_since(&self, limits: &Limits) -> Option<Instant> {
-        match self.timeout {
-            Timeout::Idle => Some(self.at - limits.idle_timeout),
-            Timeout::Head => Some(self.at - limits.head_timeout),
-            Timeout::Rate | Timeout::Linger => None,
-        }
-    }
+    /// Since when the peer has kept the connection waiting, so that it can be closed for another
+    /// one; while a body is received or an answer is sent, since when it has been slower than
+    /// [`crate::Limits::crowded_rate_min`]. `None`: it cannot.
+    pub waits_since: Option<Instant>,
 }
 
 impl<F> Connection<F> {
@@ -81,7 +72,12 @@ impl<F> Connection<F> {
     #[must_use]
     pub fn deadline(&self) -> Option<Deadline> {
         let due = |timeout, since: Instant, patience: Duration| {
-            Some(Deadline { timeout, at: since + patience })
+            Some(Deadline { timeout, at: since + patience, waits_since: Some(since) })
+        };
+        let rate_due = |rate: &Rate| {
+            let at = rate.since + self.limits.rate_window;
+            let waits_since = (self.limits.crowded_rate_min > 0).then_some(rate.behind_since);
+            Some(Deadline { timeout: Timeout::Rate, at, waits_since })
         };
         match &self.state {
             // A request already on its way still comes; the last reply may have promised so.
@@ -93,14 +89,14 @@ impl<F> Connection<F> {
             }
             State::Idle { since } => due(Timeout::Idle, *since, self.limits.idle_timeout),
             State::Head { since, .. } => due(Timeout::Head, *since, self.limits.head_timeout),
-            State::Body { rate, .. } => due(Timeout::Rate, rate.since, self.limits.rate_window),
+            State::Body { rate, .. } => rate_due(rate),
             State::Send { sending, .. } | State::Continue { sending, .. } => {
-                due(Timeout::Rate, sending.rate.since, self.limits.rate_window)
+                rate_due(&sending.rate)
             }
             State::Linger { begun, since } => {
                 let at = *since + self.limits.linger_timeout;
                 let at = at.min(*begun + self.limits.linger_max);
-                Some(Deadline { timeout: Timeout::Linger, at })
+                Some(Deadline { timeout: Timeout::Linger, at, waits_since: None })
             }
             _ => None,
         }

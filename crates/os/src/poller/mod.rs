@@ -19,7 +19,7 @@ use measure::Duration;
 
 use epoll::Epoll;
 use poll::Poll;
-pub use readable::wait_readable;
+pub use readable::{wait_readable, wait_ready};
 use select::Select;
 pub use wake::Wake;
 

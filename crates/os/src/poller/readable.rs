@@ -5,6 +5,8 @@ use measure::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use super::Interest;
+
 /// Waits until one of a few descriptors is readable, for threads that otherwise block (poll(2)).
 /// The answer has one entry for each, all `false` after the timeout or a signal.
 ///
@@ -14,7 +16,23 @@ pub fn wait_readable<'f>(
     fds: impl IntoIterator<Item = BorrowedFd<'f>>,
     timeout: Option<Duration>,
 ) -> io::Result<Vec<bool>> {
-    let watched = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+    wait_ready(fds.into_iter().map(|fd| (fd, Interest::READ)), timeout)
+}
+
+/// The same, each for what it is looked at.
+///
+/// # Errors
+/// No memory.
+pub fn wait_ready<'f>(
+    fds: impl IntoIterator<Item = (BorrowedFd<'f>, Interest)>,
+    timeout: Option<Duration>,
+) -> io::Result<Vec<bool>> {
+    let watched = |(fd, Interest { read, write })| {
+        let mut flags = PollFlags::empty();
+        flags.set(PollFlags::IN, read);
+        flags.set(PollFlags::OUT, write);
+        PollFd::from_borrowed_fd(fd, flags)
+    };
     let mut fds: Vec<PollFd<'f>> = fds.into_iter().map(watched).collect();
     // Longer than a clock can say is for ever.
     let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());

@@ -16,6 +16,9 @@ const IDLE_MIN: Duration = Duration::from_millis(100);
 /// the queue since then. Where 64 processes have a connection each, this is for how long slow
 /// clients hold one of them.
 pub(crate) const HEAD_MIN: Duration = Duration::from_millis(2);
+/// A connection in a reply or a body is not evicted before its peer is so far behind the rate that
+/// `crowded-rate-min` asks for: a lost packet that is sent again may take most of a second.
+pub(crate) const BEHIND_MIN: Duration = Duration::from_secs(1);
 /// So long in a flood, if it has been answered: its user reads what he has got.
 const STAYS_IN_FLOOD: Duration = Duration::from_secs(5);
 /// How long a full worker leaves a connection that waits to workers that have room, once it has

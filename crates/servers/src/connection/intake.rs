@@ -47,8 +47,8 @@ pub(crate) struct Intake {
 /// Connections that were evicted and accepted since a moment.
 struct Evicted {
     since: Instant,
-    /// Evicted without having sent a whole head.
-    heads: u64,
+    /// Evicted, and not between two requests.
+    slow: u64,
     /// Accepted until that moment.
     accepted: u64,
 }
@@ -83,7 +83,7 @@ impl Intake {
             processors: u32::try_from(os::thread::cpu_affinity_count()).unwrap_or(u32::MAX),
             leaves: false,
             lacks_places_at: None,
-            evicted: Evicted { since: now, heads: 0, accepted: 0 },
+            evicted: Evicted { since: now, slow: 0, accepted: 0 },
         }
     }
 
@@ -138,20 +138,20 @@ impl Intake {
         }
     }
 
-    /// Records how many connections were evicted that had sent no whole head. If they are most of
-    /// those that were accepted meanwhile, clients that are slow to ask hold the places. What waits
+    /// Records how many connections were evicted that were not between two requests. If they are
+    /// most of those that were accepted meanwhile, slow clients hold the places. What waits
     /// then waits for places and not for the processor, so it does not tell that SYNs are to be
     /// refused.
-    pub(crate) fn evicted(&mut self, worker: &Worker<'_>, heads: u32, now: Instant) {
-        self.evicted.heads += u64::from(heads);
+    pub(crate) fn evicted(&mut self, worker: &Worker<'_>, slow: u32, now: Instant) {
+        self.evicted.slow += u64::from(slow);
         if now - self.evicted.since < EVICTED_FOR {
             return;
         }
         let admissions = &worker.server.admissions;
         let accepted = worker.places().iter().map(|place| admissions.accepted(*place)).sum();
         let come = accepted - self.evicted.accepted;
-        self.lacks_places_at = (2 * self.evicted.heads > come).then_some(now);
-        self.evicted = Evicted { since: now, heads: 0, accepted };
+        self.lacks_places_at = (2 * self.evicted.slow > come).then_some(now);
+        self.evicted = Evicted { since: now, slow: 0, accepted };
     }
 
     /// Whether the listening socket at that place may bring whoever comes, without being asked.

@@ -102,6 +102,14 @@ impl Service for InPlace {
 }
 
 impl<C: Calls> Connection<C> {
+    /// It is closed for another one. As below, nothing is kept for its peer.
+    pub(crate) fn evicted(&mut self, books: &mut Books<'_>) {
+        books.tally.add(Counter::Evicted, 1);
+        if matches!(self.dialog.session.want(), Want::Send(..)) {
+            self.calls.reset_on_close();
+        }
+    }
+
     /// Its deadline has passed at `at`. What a peer has not taken by then the kernel does not keep
     /// for it: that is up to megabytes, for minutes. By a reset, because TCP_USER_TIMEOUT counts
     /// from a window's first end on, and so also breaks off who reads slowly.

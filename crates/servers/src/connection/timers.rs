@@ -7,10 +7,10 @@
 
 use std::collections::BTreeSet;
 
-use h1::{Deadline, Limits, Timeout};
+use h1::{Deadline, Timeout};
 use measure::{Duration, Instant};
 
-use super::gate::{HEAD_MIN, LOOKED_AT_MAX};
+use super::gate::{BEHIND_MIN, HEAD_MIN, LOOKED_AT_MAX};
 
 const NONE: u32 = u32::MAX;
 const KINDS: usize = 4;
@@ -26,6 +26,7 @@ pub(crate) struct Timers {
 #[derive(Clone, Copy)]
 struct Entry {
     at: Instant,
+    waits_since: Option<Instant>,
     previous: u32,
     next: u32,
     set: Option<Timeout>,
@@ -48,13 +49,16 @@ impl Timers {
     /// Sets, moves or clears the deadline of a slot.
     pub(crate) fn set(&mut self, slot: u32, deadline: Option<Deadline>) {
         if self.entries.len() <= slot as usize {
-            let (at, set, is_late) = (Instant::ORIGIN, None, false);
-            let unset = Entry { at, previous: NONE, next: NONE, set, is_late };
+            let (at, waits_since) = (Instant::ORIGIN, None);
+            let (previous, next) = (NONE, NONE);
+            let unset = Entry { at, waits_since, previous, next, set: None, is_late: false };
             self.entries.resize(slot as usize + 1, unset);
         }
         let entry = self.entries[slot as usize];
         match deadline {
-            Some(to) if entry.set == Some(to.timeout) && entry.at == to.at => {}
+            Some(to) if entry.set == Some(to.timeout) && entry.at == to.at => {
+                self.entries[slot as usize].waits_since = to.waits_since;
+            }
             Some(to) => {
                 self.unlink(slot);
                 self.append(slot, to);
@@ -82,39 +86,47 @@ impl Timers {
         firsts.chain(self.late.iter().filter_map(|late| late.first().copied()))
     }
 
-    /// Those that wait for a request or for the rest of a head, and when each has waited for long
-    /// enough to go for another, the first one first. Who has been answered stays for so long.
-    fn waiting(&self, limits: &Limits, stays: Duration) -> impl Iterator<Item = (u32, Instant)> {
+    /// Connections that wait for a request or for the rest of a head, and when each may be evicted,
+    /// the first one first. One that has been answered stays for so long.
+    fn waiting(&self, stays: Duration) -> impl Iterator<Item = (u32, Instant)> {
         let kinds = [(Timeout::Idle, stays), (Timeout::Head, HEAD_MIN)];
         let mut lists = kinds.map(|(kind, least)| {
             let all = self.list(kind);
-            all.filter_map(move |(slot, to)| Some((slot, to.waits_since(limits)? + least)))
-                .peekable()
+            all.filter_map(move |(slot, to)| Some((slot, to.waits_since? + least))).peekable()
         });
         core::iter::from_fn(move || {
             let [idle, head] = &mut lists;
-            let goes_at = |next: Option<&(u32, Instant)>| next.map(|(_, at)| *at);
-            match (goes_at(idle.peek()), goes_at(head.peek())) {
+            let evictable_at = |next: Option<&(u32, Instant)>| next.map(|(_, at)| *at);
+            match (evictable_at(idle.peek()), evictable_at(head.peek())) {
                 (Some(a), b) if b.is_none_or(|b| a <= b) => idle.next(),
                 _ => head.next(),
             }
         })
     }
 
-    /// Of those the ones that have.
-    pub(crate) fn may_go(
-        &self,
-        limits: &Limits,
-        stays: Duration,
-        now: Instant,
-    ) -> impl Iterator<Item = u32> {
-        let longest = self.waiting(limits, stays).take(LOOKED_AT_MAX);
-        longest.take_while(move |(_, at)| *at <= now).map(|(slot, _)| slot)
+    /// Connections in a reply or a body, and when each may be evicted. Only those are looked at whose
+    /// rate will be judged first, which change with each window.
+    fn behind(&self) -> impl Iterator<Item = (u32, Instant)> {
+        let first = self.list(Timeout::Rate).take(LOOKED_AT_MAX);
+        first.filter_map(|(slot, to)| Some((slot, to.waits_since? + BEHIND_MIN)))
     }
 
-    /// When the first of them will have.
-    pub(crate) fn goes_at(&self, limits: &Limits, stays: Duration) -> Option<Instant> {
-        self.waiting(limits, stays).next().map(|(_, at)| at)
+    /// The connections that may be evicted now, in the order in which they should be: those that
+    /// wait, and then those that are furthest behind with a reply or a body.
+    pub(crate) fn may_go(&self, stays: Duration, now: Instant) -> impl Iterator<Item = u32> {
+        let waiting = self.waiting(stays).take(LOOKED_AT_MAX).take_while(move |(_, at)| *at <= now);
+        let behind = core::iter::once_with(move || {
+            let mut behind: Vec<_> = self.behind().filter(|(_, at)| *at <= now).collect();
+            behind.sort_unstable_by_key(|(_, at)| *at);
+            behind
+        });
+        waiting.chain(behind.flatten()).map(|(slot, _)| slot)
+    }
+
+    /// When the first of them may be evicted.
+    pub(crate) fn goes_at(&self, stays: Duration) -> Option<Instant> {
+        let firsts = self.waiting(stays).take(1).chain(self.behind());
+        firsts.map(|(_, at)| at).min()
     }
 
     /// All of a kind, in order.
@@ -124,10 +136,13 @@ impl Timers {
             let slot = next;
             let entry = self.entries.get(slot as usize)?;
             next = entry.next;
-            Some((slot, Deadline { timeout, at: entry.at }))
+            let Entry { at, waits_since, .. } = *entry;
+            Some((slot, Deadline { timeout, at, waits_since }))
         });
-        let late = self.late[timeout as usize].iter();
-        let late = late.map(move |(at, slot)| (*slot, Deadline { timeout, at: *at }));
+        let late = self.late[timeout as usize].iter().map(move |(at, slot)| {
+            let waits_since = self.entries[*slot as usize].waits_since;
+            (*slot, Deadline { timeout, at: *at, waits_since })
+        });
         let (mut in_list, mut late) = (in_list.peekable(), late.peekable());
         core::iter::from_fn(move || match (in_list.peek(), late.peek()) {
             (Some((_, listed)), Some((_, late_one))) if late_one.at < listed.at => late.next(),
@@ -141,8 +156,9 @@ impl Timers {
         let last = self.lists[kind].last;
         let is_late = last != NONE && to.at < self.entries[last as usize].at;
         let previous = if is_late { NONE } else { last };
-        let set = Some(to.timeout);
-        self.entries[slot as usize] = Entry { at: to.at, previous, next: NONE, set, is_late };
+        let Deadline { timeout, at, waits_since } = to;
+        let set = Some(timeout);
+        self.entries[slot as usize] = Entry { at, waits_since, previous, next: NONE, set, is_late };
         if is_late {
             self.late[kind].insert((to.at, slot));
             return;
@@ -181,7 +197,12 @@ mod tests {
     use super::*;
 
     fn at(timeout: Timeout, ms: u64) -> Option<Deadline> {
-        Some(Deadline { timeout, at: Instant::from_ms(ms) })
+        Some(Deadline { timeout, at: Instant::from_ms(ms), waits_since: None })
+    }
+
+    fn since(timeout: Timeout, ms: u64, patience_ms: u64) -> Option<Deadline> {
+        let waits_since = Some(Instant::from_ms(ms));
+        Some(Deadline { timeout, at: Instant::from_ms(ms + patience_ms), waits_since })
     }
 
     #[test]
@@ -226,11 +247,6 @@ mod tests {
 
     #[test]
     fn who_waits_for_longest_is_told_first() {
-        let limits = Limits {
-            idle_timeout: Duration::from_millis(100),
-            head_timeout: Duration::from_millis(10),
-            ..Limits::default()
-        };
         // Slots with what they wait for and since when, in the order in which they began.
         let rows = [
             (4, Timeout::Head, 1),
@@ -242,30 +258,55 @@ mod tests {
             (3, Timeout::Idle, 9),
         ];
         let mut timers = Timers::new();
-        for (slot, timeout, since) in rows {
-            let patience = if timeout == Timeout::Idle { 100 } else { 10 };
-            timers.set(slot, at(timeout, since + patience));
+        for (slot, timeout, since_ms) in rows {
+            let patience_ms = if timeout == Timeout::Idle { 100 } else { 10 };
+            timers.set(slot, since(timeout, since_ms, patience_ms));
         }
-        let waiting = timers.waiting(&limits, HEAD_MIN);
+        let waiting = timers.waiting(HEAD_MIN);
         let told: Vec<_> = waiting.map(|(slot, at)| (slot, (at - HEAD_MIN).ns)).collect();
         let waits = rows.iter().filter(|(_, to, _)| matches!(to, Timeout::Head | Timeout::Idle));
         let expected: Vec<_> = waits.map(|(slot, _, ms)| (*slot, ms * 1_000_000)).collect();
         assert_eq!(told, expected);
         // As long as they have waited since 1, 3, 5, 8 and 9 ms.
         let goes_at = HEAD_MIN + Duration::from_millis(1);
-        assert_eq!(timers.goes_at(&limits, HEAD_MIN), Some(Instant::ORIGIN + goes_at));
+        assert_eq!(timers.goes_at(HEAD_MIN), Some(Instant::ORIGIN + goes_at));
         for (ms, expected) in [(0, &[][..]), (1, &[4]), (5, &[4, 2, 5])] {
             let now = Instant::from_ms(ms) + HEAD_MIN;
-            let may: Vec<_> = timers.may_go(&limits, HEAD_MIN, now).collect();
+            let may: Vec<_> = timers.may_go(HEAD_MIN, now).collect();
             assert_eq!(may, expected, "{ms} ms after the least");
         }
         for slot in 10..60 {
-            timers.set(slot, at(Timeout::Idle, 110));
+            timers.set(slot, since(Timeout::Idle, 10, 100));
         }
-        let may = timers.may_go(&limits, HEAD_MIN, Instant::from_ms(1000));
+        let may = timers.may_go(HEAD_MIN, Instant::from_ms(1000));
         assert_eq!(may.count(), LOOKED_AT_MAX, "no more are looked at");
         let second = Duration::from_secs(1);
-        let may: Vec<_> = timers.may_go(&limits, second, Instant::from_ms(1002)).collect();
+        let may: Vec<_> = timers.may_go(second, Instant::from_ms(1002)).collect();
         assert_eq!(may, [4, 5], "who was answered stays");
+    }
+
+    #[test]
+    fn the_slowest_transfer_goes_when_none_waits() {
+        let mut timers = Timers::new();
+        // Slots, since when they are behind, and when their windows began.
+        for (slot, since_ms, window_ms) in [(1, 900, 0), (2, 300, 100), (3, 100, 200)] {
+            let at = Instant::from_ms(window_ms + 5000);
+            let waits_since = Some(Instant::from_ms(since_ms));
+            timers.set(slot, Some(Deadline { timeout: Timeout::Rate, at, waits_since }));
+        }
+        let may = |timers: &Timers, ms| -> Vec<u32> {
+            timers.may_go(HEAD_MIN, Instant::from_ms(ms)).collect()
+        };
+        let least_ms = BEHIND_MIN.as_millis() as u64;
+        assert_eq!(timers.goes_at(HEAD_MIN), Some(Instant::from_ms(100 + least_ms)));
+        assert!(may(&timers, 99 + least_ms).is_empty());
+        assert_eq!(may(&timers, 300 + least_ms), [3, 2]);
+        // More bytes of it have moved in the same window.
+        let at = Instant::from_ms(5200);
+        let waits_since = Some(Instant::from_ms(1000));
+        timers.set(3, Some(Deadline { timeout: Timeout::Rate, at, waits_since }));
+        assert_eq!(may(&timers, 900 + least_ms), [2, 1]);
+        timers.set(9, since(Timeout::Head, 900 + least_ms - 2, 10));
+        assert_eq!(may(&timers, 900 + least_ms), [9, 2, 1], "one that sends no head goes first");
     }
 }

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use h1::Limits;
 use measure::{Duration, Instant};
 use os::poller::{Interest, Poller};
 
@@ -66,22 +65,17 @@ impl Holding {
 
     /// The one that waits for a request or the rest of a head for longest; who has been answered
     /// stays for so long.
-    pub(crate) fn longest_waiting(
-        &mut self,
-        limits: &Limits,
-        stays: Duration,
-        now: Instant,
-    ) -> Option<u64> {
+    pub(crate) fn longest_waiting(&mut self, stays: Duration, now: Instant) -> Option<u64> {
         let Self { connections, timers, .. } = self;
-        timers.may_go(limits, stays, now).find_map(|place| {
+        timers.may_go(stays, now).find_map(|place| {
             let (token, connection) = connections.at(place)?;
             (!connection.queued).then_some(token)
         })
     }
 
     /// When one of them will have waited for as long as it takes to go for another.
-    pub(crate) fn goes_at(&self, limits: &Limits, stays: Duration) -> Option<Instant> {
-        self.timers.goes_at(limits, stays)
+    pub(crate) fn goes_at(&self, stays: Duration) -> Option<Instant> {
+        self.timers.goes_at(stays)
     }
 
     /// When the next deadline passes.

@@ -343,8 +343,11 @@ impl<'s> Loop<'s> {
     /// For who comes at the maximum another goes.
     fn make_room(&mut self) {
         let is_full = self.accepting.gate.room(self.holding.connections.len()) == 0;
-        if is_full && let Some(token) = self.who_may_go() {
-            self.books.tally.add(Counter::Evicted, 1);
+        if is_full
+            && let Some(token) = self.who_may_go()
+            && let Some(connection) = self.holding.connections.named(token)
+        {
+            connection.evicted(&mut self.books);
             self.close(token);
         }
     }
@@ -362,9 +365,9 @@ impl<'s> Loop<'s> {
 
     /// Nobody of whom the poller has not yet said all.
     fn who_may_go(&mut self) -> Option<u64> {
-        let Server { settings, limits, .. } = self.books.server;
+        let Server { settings, .. } = self.books.server;
         let may = settings.make_room && self.asked == 0 && !self.accepting.gate.is_draining();
-        may.then(|| self.holding.longest_waiting(limits, self.stays, self.polled)).flatten()
+        may.then(|| self.holding.longest_waiting(self.stays, self.polled)).flatten()
     }
 
     fn close(&mut self, token: u64) {
@@ -432,10 +435,10 @@ impl<'s> Loop<'s> {
             return Some(Duration::ZERO);
         }
         let gate = &self.accepting.gate;
-        let Server { settings, limits, .. } = self.books.server;
+        let Server { settings, .. } = self.books.server;
         let waits = settings.make_room && gate.is_full() && !gate.is_open();
         let waits = waits && gate.looks_again().is_none();
-        let goes = waits.then(|| self.holding.goes_at(limits, self.stays)).flatten();
+        let goes = waits.then(|| self.holding.goes_at(self.stays)).flatten();
         let due = self.holding.earliest().into_iter().chain(gate.due()).chain(goes);
         let due = due.chain(gate.looks_again()).min();
         due.map(|at| at - self.books.now.at)

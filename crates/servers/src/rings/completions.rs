@@ -308,13 +308,7 @@ impl<'s> Completions<'s> {
                 _ => self.books.expired(&mut connection.dialog, now),
             };
             if is_over && matches!(connection.dialog.session.want(), Want::Close) {
-                // What is in flight, or a peer that does not close either, is made to end.
-                connection.ending = Ending::Closing;
-                self.going += usize::from(!mem::replace(&mut connection.goes, true));
-                if sends {
-                    self.reset_on_close(token)?;
-                }
-                self.shut(token, How::Both)?;
+                self.break_off(token, sends)?;
             }
             self.start(token)?;
         }

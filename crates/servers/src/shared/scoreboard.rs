@@ -9,15 +9,15 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use measure::Instant;
 use os::SharedWords;
 
-/// A word for each worker, and behind them [`PRESSED`] and [`HEADS`].
+/// A word for each worker, and behind them [`PRESSED`] and [`SLOW`].
 pub(crate) struct Scoreboard {
     words: SharedWords,
 }
 
 /// Place of the word for [`Scoreboard::press`], behind those of workers.
 const PRESSED: usize = 0;
-/// Place of the word for [`Scoreboard::count_head`].
-const HEADS: usize = 1;
+/// Place of the word for [`Scoreboard::count_slow`].
+const SLOW: usize = 1;
 const EXTRA: usize = 2;
 
 /// What a process does.
@@ -29,6 +29,8 @@ pub(crate) enum State {
     Serves,
     /// Has one that waits, and may be evicted from then on.
     Waits { evictable_at: Instant },
+    /// Has one in a transfer. It may be evicted from then on, if none that waits can be.
+    Transfers { evictable_at: Instant },
     /// Lets go of its connection.
     Ends,
 }
@@ -39,6 +41,8 @@ const SERVES: u64 = 2;
 const EVICTED: u64 = 3;
 /// Nanoseconds of the clock are more than these.
 const WAITS: u64 = 4;
+/// Set in the nanoseconds of a transfer, so that all of these come after all that wait.
+const TRANSFERS: u64 = 1 << 63;
 
 impl Scoreboard {
     /// # Errors
@@ -55,6 +59,7 @@ impl Scoreboard {
             State::Free => FREE,
             State::Serves | State::Ends => SERVES,
             State::Waits { evictable_at } => evictable_at.ns.max(WAITS),
+            State::Transfers { evictable_at } => evictable_at.ns.max(WAITS) | TRANSFERS,
         };
         let known = word.load(Relaxed);
         let changes = || word.compare_exchange(known, new, AcqRel, Relaxed);
@@ -63,7 +68,7 @@ impl Scoreboard {
         }
         // While it still waits, or ends, it will be free. A reply may take long: another connection
         // has to be evicted.
-        if matches!(state, State::Free | State::Serves) {
+        if !matches!(state, State::Waits { .. } | State::Ends) {
             word.store(new, Release);
         }
         true
@@ -90,7 +95,8 @@ impl Scoreboard {
         is_there: impl Fn(usize) -> bool,
         mut wake: impl FnMut(usize),
     ) -> usize {
-        let may_go = |&(n, word): &(usize, u64)| word >= WAITS && word <= now.ns && is_there(n);
+        let may_go =
+            |&(n, word): &(usize, u64)| word >= WAITS && word & !TRANSFERS <= now.ns && is_there(n);
         let mut longest: Vec<_> = self.all().filter(may_go).collect();
         longest.sort_unstable_by_key(|&(n, word)| (word, n));
         let evicts = |&(n, word): &(usize, u64)| {
@@ -104,14 +110,14 @@ impl Scoreboard {
         self.all().any(|(n, word)| word >= WAITS && is_there(n))
     }
 
-    /// Counts an evicted connection that has been closed and had sent no whole head.
-    pub(crate) fn count_head(&self) {
-        self.extra()[HEADS].fetch_add(1, Relaxed);
+    /// Counts an evicted connection that has been closed and was not between two requests.
+    pub(crate) fn count_slow(&self) {
+        self.extra()[SLOW].fetch_add(1, Relaxed);
     }
 
     /// Reads how many were counted since this was last read.
-    pub(crate) fn take_heads(&self) -> u32 {
-        self.extra()[HEADS].swap(0, Relaxed) as u32
+    pub(crate) fn take_slow(&self) -> u32 {
+        self.extra()[SLOW].swap(0, Relaxed) as u32
     }
 
     /// Says whether a connection waits while no worker is free and none will be. Then a worker that
@@ -168,6 +174,19 @@ mod tests {
     }
 
     #[test]
+    fn transfers_are_evicted_after_all_that_wait() {
+        let board = Scoreboard::new(3).unwrap();
+        let transfers = State::Transfers { evictable_at: Instant::from_ms(5) };
+        let states = [transfers, waits(20), State::Serves];
+        states.into_iter().enumerate().for_each(|(n, state)| assert!(!board.set(n, state)));
+        assert!(evict(&board, 5, 4, NONE).is_empty(), "it is not slow for long enough");
+        assert_eq!(evict(&board, 1, 20, NONE), [1]);
+        assert_eq!(evict(&board, 5, 20, NONE), [0]);
+        assert!(board.set(0, transfers), "it went on before it heard of that");
+        assert_eq!(evict(&board, 5, 20, NONE), [0]);
+    }
+
+    #[test]
     fn eviction_is_told_until_the_worker_is_free() {
         let board = Scoreboard::new(1).unwrap();
         let all = |_| true;
@@ -182,11 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn heads_are_read_once_and_are_no_worker() {
+    fn slow_ones_are_read_once_and_are_no_worker() {
         let board = Scoreboard::new(3).unwrap();
-        board.count_head();
-        board.count_head();
-        assert_eq!([board.take_heads(), board.take_heads()], [2, 0]);
+        board.count_slow();
+        board.count_slow();
+        assert_eq!([board.take_slow(), board.take_slow()], [2, 0]);
         assert_eq!((board.free_soon(|_| true), board.has_evictable(|_| true)), (0, false));
     }
 

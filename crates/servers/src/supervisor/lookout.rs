@@ -96,7 +96,7 @@ impl Lookout {
         // A process that should be free may be stopped.
         let wanted = waiting.saturating_sub(if is_stuck { 0 } else { free });
         let evicted = board.evict(wanted, now, is_there, |worker| orders.wake(worker).wake());
-        self.intake.evicted(&Worker::lookout(server), board.take_heads(), now);
+        self.intake.evicted(&Worker::lookout(server), board.take_slow(), now);
         board.press(wanted > 0 && free + evicted == 0);
         match wanted {
             0 => Need::None { is_any_free: free > 0 },

@@ -15,7 +15,7 @@ use os::{Blocking, File, Listener, Socket, SpareDescriptor};
 use super::holds::{Does, Hold, Holds, Latest};
 use super::life::Keeper;
 use crate::connection::books::Books;
-use crate::connection::gate::{HEAD_MIN, stays};
+use crate::connection::gate::{BEHIND_MIN, HEAD_MIN, stays};
 use crate::connection::intake::Intake;
 use crate::connection::loads::Loads;
 use crate::connection::perform::{Load, Service};
@@ -148,10 +148,14 @@ impl<'h> Entrance<'h> {
             return 0;
         }
         let now = os::clock::monotonic();
-        let head = self.server.settings.make_room.then_some(now - HEAD_MIN);
-        let latest = Latest { idle: now - stays(self.server), head };
+        let is_slow_since = |least| self.server.settings.make_room.then_some(now - least);
+        let latest = Latest {
+            idle: now - stays(self.server),
+            head: is_slow_since(HEAD_MIN),
+            transfer: is_slow_since(BEHIND_MIN),
+        };
         let closed = self.holds.close_longest(most, &latest);
-        self.intake().evicted(self.worker, self.holds.take_heads(), now);
+        self.intake().evicted(self.worker, self.holds.take_slow(), now);
         let mut tally = Tally::default();
         tally.add(Counter::Evicted, closed as u64);
         tally.publish(&self.server.counters, self.worker.row);

@@ -11,21 +11,26 @@ use super::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard, PoisonErr
 /// It waits for neither; it was told to go.
 const BUSY: u64 = u64::MAX;
 const LEAVES: u64 = u64::MAX - 1;
+/// Set in the time since when it waits: in a transfer.
+const TRANSFERS: u64 = 1;
 
 /// What a thread does with its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Does {
     /// Waits for a request or for the rest of a head, since then.
     Waits(Instant),
+    /// Sends a reply or receives a body, and its peer has been too slow since then.
+    Transfers(Instant),
     Serves,
     /// Has told it all, and lets go of it.
     Ends,
 }
 
-/// Since when somebody has to have waited to go for another.
+/// Since when a connection has to have waited to be evicted. `None`: those are not.
 pub(super) struct Latest {
     pub(super) idle: Instant,
     pub(super) head: Option<Instant>,
+    pub(super) transfer: Option<Instant>,
 }
 
 /// All of them, by descriptor.
@@ -33,8 +38,8 @@ pub(super) struct Holds {
     all: Mutex<HashMap<u32, Arc<Hold>>>,
     /// Those that were told to go and have not gone yet.
     leaving: AtomicU32,
-    /// Evicted connections that had sent no whole head, since this was last read.
-    heads: AtomicU32,
+    /// Evicted connections that were not between two requests, since this was last read.
+    slow: AtomicU32,
 }
 
 /// One of them.
@@ -44,14 +49,15 @@ pub(super) struct Hold {
     pub(super) listener: usize,
     /// It is between two requests.
     is_idle: AtomicBool,
-    /// Nanoseconds since when it has waited for a request or the rest of a head; or one of the two.
+    /// Nanoseconds since when it has waited for a request or the rest of a head, an even number;
+    /// since when its peer has been too slow in a transfer, an odd one; or one of the two.
     waits_since: AtomicU64,
 }
 
 impl Holds {
     pub(super) fn new() -> Self {
-        let (leaving, heads) = (AtomicU32::new(0), AtomicU32::new(0));
-        Self { all: Mutex::new(HashMap::new()), leaving, heads }
+        let (leaving, slow) = (AtomicU32::new(0), AtomicU32::new(0));
+        Self { all: Mutex::new(HashMap::new()), leaving, slow }
     }
 
     pub(super) fn insert(&self, socket: Arc<Socket>, listener: usize) -> Arc<Hold> {
@@ -71,7 +77,7 @@ impl Holds {
         self.locked().remove(&hold.socket.id());
         if hold.waits_since.swap(BUSY, AcqRel) == LEAVES {
             self.leaving.fetch_sub(1, Release);
-            self.heads.fetch_add(u32::from(!hold.is_idle.load(Relaxed)), Relaxed);
+            self.slow.fetch_add(u32::from(!hold.is_idle.load(Relaxed)), Relaxed);
         }
     }
 
@@ -82,7 +88,8 @@ impl Holds {
             hold.is_idle.store(is_idle, SeqCst);
         }
         let says = match does {
-            Does::Waits(since) => since.ns,
+            Does::Waits(since) => since.ns & !TRANSFERS,
+            Does::Transfers(since) => since.ns | TRANSFERS,
             Does::Serves | Does::Ends => BUSY,
         };
         let known = hold.waits_since.load(Relaxed);
@@ -91,7 +98,7 @@ impl Holds {
             return false;
         }
         // While it still waits, or ends, it goes. A reply may take long: somebody else has to.
-        if does == Does::Serves {
+        if let Does::Serves | Does::Transfers(_) = does {
             hold.waits_since.store(BUSY, Release);
             self.leaving.fetch_sub(1, Release);
         }
@@ -104,27 +111,30 @@ impl Holds {
         self.leaving.load(Acquire)
     }
 
-    /// Reads how many connections were evicted that had sent no whole head, since this was last
-    /// read. A request that was faster has been answered, and does not count.
-    pub(super) fn take_heads(&self) -> u32 {
-        self.heads.swap(0, Relaxed)
+    /// Reads how many connections were evicted that were not between two requests, since this was
+    /// last read. A request that was faster has been answered, and does not count.
+    pub(super) fn take_slow(&self) -> u32 {
+        self.slow.swap(0, Relaxed)
     }
 
-    /// Closes up to `most`, those that have waited for longest: who is between two requests if he
-    /// has since `latest.idle` or before, and who has not sent a whole head since `latest.head`, if
-    /// these go at all. Returns how many.
+    /// Closes up to `most` connections, those that have waited for longest, and transfers only
+    /// after all that wait for a request. Returns how many.
     pub(super) fn close_longest(&self, most: usize, latest: &Latest) -> usize {
         let all = self.locked();
         let waits = |hold: &Hold| {
             let since = hold.waits_since.load(Relaxed);
-            let is_idle = hold.is_idle.load(Relaxed);
-            let until = if is_idle { Some(latest.idle) } else { latest.head };
+            let until = match since & TRANSFERS {
+                TRANSFERS => latest.transfer,
+                _ if hold.is_idle.load(Relaxed) => Some(latest.idle),
+                _ => latest.head,
+            };
             until.is_some_and(|until| since <= until.ns).then_some(since)
         };
         let waiting = all.values().filter_map(|hold| Some((waits(hold)?, hold)));
         let mut longest: Vec<_> = waiting.collect();
         if longest.len() > most {
-            longest.select_nth_unstable_by_key(most, |(since, _)| *since);
+            let order = |(since, _): &(u64, _)| (since & TRANSFERS, *since);
+            longest.select_nth_unstable_by_key(most, order);
             longest.truncate(most);
         }
         longest.iter().filter(|(since, hold)| self.close(hold, *since)).count()
@@ -136,6 +146,11 @@ impl Holds {
         if hold.waits_since.compare_exchange(since, LEAVES, AcqRel, Relaxed).is_err() {
             self.leaving.fetch_sub(1, AcqRel);
             return false;
+        }
+        if since & TRANSFERS != 0 {
+            // What the peer has not taken is not kept for it.
+            hold.socket.reset_on_close();
+            return hold.socket.shutdown_both().is_ok();
         }
         // Its thread receives an end, as if the peer had closed; a request that was faster is
         // answered before.

@@ -87,12 +87,12 @@ pub(crate) fn live<C: Patient>(
             view = connection.dialog.session.view();
         }
         let dialog = &mut connection.dialog;
-        let since = view.deadline.and_then(|due| due.waits_since(&books.server.limits));
-        let lingers = view.deadline.is_some_and(|due| due.timeout == Timeout::Linger);
-        let does = match (since, dialog.session.want()) {
-            (Some(since), _) => Does::Waits(since),
-            (None, Want::Shut | Want::Close) => Does::Ends,
-            _ if lingers => Does::Ends,
+        let waits_since = view.deadline.and_then(|due| due.waits_since);
+        let does = match (view.deadline.map(|due| due.timeout), waits_since) {
+            (Some(Timeout::Idle | Timeout::Head), Some(since)) => Does::Waits(since),
+            (Some(Timeout::Rate), Some(since)) => Does::Transfers(since),
+            (Some(Timeout::Linger), _) => Does::Ends,
+            _ if matches!(dialog.session.want(), Want::Shut | Want::Close) => Does::Ends,
             _ => Does::Serves,
         };
         goes |= keeper.says(view.is_idle, does);
@@ -122,6 +122,7 @@ pub(crate) fn live<C: Patient>(
             return;
         }
     }
+    connection.evicted(books);
 }
 
 /// Calls of a socket that blocks.
@@ -139,7 +140,7 @@ pub(crate) struct Waiting {
 }
 
 /// How soon a thread that waits for a first head sees the order to end.
-const DRAIN_SEEN_WITHIN: Duration = Duration::from_secs(1);
+pub(super) const DRAIN_SEEN_WITHIN: Duration = Duration::from_secs(1);
 
 /// What a listening socket hands on to connections that threads serve: as long as a receive waits,
 /// if nobody says anything else. A drain is to be seen soon by who has asked nothing yet.

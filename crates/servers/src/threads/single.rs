@@ -21,15 +21,15 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use h1::{FilePart, Limits, Timeout};
+use h1::{FilePart, Limits};
 use measure::{Duration, Instant};
-use os::poller::{Mechanism, Poller};
+use os::poller::{Interest, Mechanism, Poller};
 use os::{Blocking, File, Socket, SpareDescriptor};
 
-use super::life::{Does, Keeper, Patient, Waiting};
+use super::life::{DRAIN_SEEN_WITHIN, Does, Keeper, Patient, Waiting};
 use crate::connection::books::Books;
 use crate::connection::calls::Calls;
-use crate::connection::gate::{HEAD_MIN, REFUSED_FOR, stays};
+use crate::connection::gate::{BEHIND_MIN, HEAD_MIN, REFUSED_FOR, stays};
 use crate::connection::intake::Intake;
 use crate::session::View;
 use crate::shared::counters::Counter;
@@ -54,8 +54,15 @@ pub(crate) struct Single<'s> {
     first: Cell<usize>,
     /// Connections accepted in a drain: no more than could wait when it began.
     drained: Cell<u32>,
-    /// Whether its connection, if it waits, is between two requests or has sent a part of a head.
-    waits: Cell<Option<bool>>,
+    /// What its connection waits for, if it may be evicted.
+    waits: Cell<Option<Waits>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    Request,
+    Head,
+    Transfer,
 }
 
 /// What came of a try to take somebody.
@@ -216,7 +223,7 @@ impl<'s> Single<'s> {
                 taken = Taken::Refused;
                 continue;
             }
-            match listener.accept(Blocking::Yes) {
+            match listener.accept(Blocking::No) {
                 Ok(socket) => {
                     self.server.stops.at(Stop::Accepted);
                     intake.took(worker, place, 1, false);
@@ -247,27 +254,47 @@ impl<'s> Single<'s> {
         Ok(ready.contains(&true))
     }
 
-    /// Waits with a connection that waits: for its bytes, for the order to end, and for its
-    /// eviction. Not after `until`.
-    fn attend(&self, socket: &Socket, until: Option<Instant>) -> io::Result<Came> {
-        let Some(is_idle) = self.waits.get() else { return Ok(Came::Bytes) };
+    /// Waits until a socket is ready: for the order to end as well, and for its eviction. Not after
+    /// `until`.
+    fn attend(
+        &self,
+        socket: &Socket,
+        interest: Interest,
+        until: Option<Instant>,
+    ) -> io::Result<Came> {
         let order = self.worker.order;
-        if order.is_draining() {
-            // Whose head is on its way has its patience. Who is idle is closed: at once where
-            // nobody serves any more, unless a request was faster.
-            let is_hurried = is_idle && !order.is_retiring();
-            let now = Some(Duration::ZERO);
-            let has_come = !is_hurried || os::wait_readable([socket.as_fd()], now)?[0];
-            return Ok(if has_come { Came::Bytes } else { Came::End });
-        }
         let left = until.map(|until| until - os::clock::monotonic());
-        let ready = os::wait_readable([socket.as_fd(), self.worker.wake().as_fd_ref()], left)?;
-        if ready[0] {
+        let waits = self.waits.get().filter(|_| !order.is_draining());
+        let Some(_) = waits else {
+            // It is not evicted. In a drain one that is between two requests is closed: at once
+            // where nobody serves any more, unless a request was faster.
+            let is_idle = self.waits.get() == Some(Waits::Request);
+            let is_hurried = is_idle && order.is_draining() && !order.is_retiring();
+            let most = if is_hurried { Duration::ZERO } else { DRAIN_SEEN_WITHIN };
+            let patience = left.unwrap_or(most).min(most);
+            return Ok(match os::wait_ready([(socket.as_fd(), interest)], Some(patience))?[0] {
+                true => Came::Bytes,
+                false if is_hurried => Came::End,
+                false => Came::Nothing,
+            });
+        };
+        let wake = (self.worker.wake().as_fd_ref(), Interest::READ);
+        if os::wait_ready([(socket.as_fd(), interest), wake], left)?[0] {
             return Ok(Came::Bytes);
         }
         self.hear();
         let is_evicted = self.scoreboard.is_evicted(self.worker.number);
         Ok(if is_evicted { Came::End } else { Came::Nothing })
+    }
+
+    /// What came of it is the end of its connection.
+    fn ends(&self) {
+        if !self.is_draining() {
+            self.server.counters.count(Counter::Evicted);
+            if self.waits.get() != Some(Waits::Request) {
+                self.scoreboard.count_slow();
+            }
+        }
     }
 
     /// Clears its wake. The supervisor wakes it for an order, or because its connection is evicted:
@@ -297,17 +324,22 @@ fn looking_at_all(worker: &Worker<'_>) -> io::Result<Poller> {
 
 impl Keeper for Single<'_> {
     fn says(&self, is_idle: bool, does: Does) -> bool {
-        self.waits.set(matches!(does, Does::Waits(_)).then_some(is_idle));
-        let state = match does {
-            Does::Waits(since) => {
-                let makes_room = self.server.settings.make_room;
-                let idle = is_idle.then(|| stays(self.server));
-                let least = idle.or(makes_room.then_some(HEAD_MIN));
-                least.map_or(State::Serves, |least| State::Waits { evictable_at: since + least })
+        let makes_room = self.server.settings.make_room;
+        let (waits, state) = match does {
+            Does::Waits(since) if is_idle => {
+                let evictable_at = since + stays(self.server);
+                (Some(Waits::Request), State::Waits { evictable_at })
             }
-            Does::Serves => State::Serves,
-            Does::Ends => State::Ends,
+            Does::Waits(since) if makes_room => {
+                (Some(Waits::Head), State::Waits { evictable_at: since + HEAD_MIN })
+            }
+            Does::Transfers(since) if makes_room => {
+                (Some(Waits::Transfer), State::Transfers { evictable_at: since + BEHIND_MIN })
+            }
+            Does::Ends => (None, State::Ends),
+            Does::Waits(_) | Does::Transfers(_) | Does::Serves => (None, State::Serves),
         };
+        self.waits.set(waits);
         self.scoreboard.set(self.worker.number, state)
     }
 
@@ -320,8 +352,7 @@ impl Keeper for Single<'_> {
     }
 }
 
-/// Calls of a socket that blocks, but with a connection that waits they hear an order, and its
-/// eviction, at once.
+/// Calls that wait, but hear an order, and the eviction of their connection, at once.
 pub(crate) struct Attentive<'p> {
     single: &'p Single<'p>,
     socket: Arc<Socket>,
@@ -330,33 +361,57 @@ pub(crate) struct Attentive<'p> {
     until: Option<Instant>,
 }
 
+impl Attentive<'_> {
+    /// Waits until the socket is ready; with an error after the end of what the session grants, and
+    /// after its eviction.
+    fn attend(&self, interest: Interest) -> io::Result<()> {
+        match self.single.attend(&self.socket, interest, self.until)? {
+            Came::Bytes => Ok(()),
+            Came::Nothing => Err(io::ErrorKind::WouldBlock.into()),
+            Came::End => {
+                self.single.ends();
+                if interest == Interest::READ {
+                    // As if the peer had closed; a request that was faster is answered before.
+                    return self.socket.shutdown_read();
+                }
+                // What the peer has not taken is not kept for it.
+                self.socket.reset_on_close();
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+        }
+    }
+
+    /// Makes a call that sends, and once more when there is room.
+    fn when_writable<T>(
+        &mut self,
+        mut send: impl FnMut(&mut Waiting) -> io::Result<T>,
+    ) -> io::Result<T> {
+        match send(&mut self.calls) {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                self.attend(WRITE)?;
+                send(&mut self.calls)
+            }
+            sent => sent,
+        }
+    }
+}
+
+const WRITE: Interest = Interest { read: false, write: true };
+
 impl Calls for Attentive<'_> {
     const WAIT: bool = true;
 
     fn recv(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self.single.attend(&self.socket, self.until)? {
-            Came::Bytes => {}
-            Came::Nothing => return Err(io::ErrorKind::WouldBlock.into()),
-            Came::End => {
-                if !self.single.is_draining() {
-                    self.single.server.counters.count(Counter::Evicted);
-                    if self.single.waits.get() == Some(false) {
-                        self.single.scoreboard.count_head();
-                    }
-                }
-                // As if the peer had closed; a request that was faster is answered before.
-                let _ = self.socket.shutdown_read();
-            }
-        }
+        self.attend(Interest::READ)?;
         self.calls.recv(into)
     }
 
     fn send(&mut self, bytes: &[u8], more: bool) -> io::Result<usize> {
-        self.calls.send(bytes, more)
+        self.when_writable(|calls| calls.send(bytes, more))
     }
 
     fn send_part(&mut self, part: &FilePart<File>, most: u64) -> io::Result<u64> {
-        self.calls.send_part(part, most)
+        self.when_writable(|calls| calls.send_part(part, most))
     }
 
     fn shut(&mut self) -> io::Result<()> {
@@ -381,11 +436,7 @@ impl Calls for Attentive<'_> {
 }
 
 impl Patient for Attentive<'_> {
-    fn set_patience(&mut self, view: &View, now: Instant, limits: &Limits) {
+    fn set_patience(&mut self, view: &View, _: Instant, _: &Limits) {
         self.until = view.deadline.map(|due| due.at);
-        // Who is idle is waited for by another call, which is told how long.
-        if view.deadline.is_some_and(|due| due.timeout != Timeout::Idle) {
-            self.calls.set_patience(view, now, limits);
-        }
     }
 }

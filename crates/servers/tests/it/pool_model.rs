@@ -292,7 +292,8 @@ fn nobody_is_closed_for_room_without_knowing() {
                 })
             };
             let at = Instant::from_ms(3);
-            let closed = holds.close_longest(1, &Latest { idle: at, head: Some(at) });
+            let closed =
+                holds.close_longest(1, &Latest { idle: at, head: Some(at), transfer: None });
             let coming = holds.leaving() + members.free();
             assert!(asks || closed == 0 || coming > 0, "another would be closed for the same");
             thread.join().unwrap();

@@ -170,6 +170,47 @@ fn what_went_faster_counts_for_two_stall_timeouts() {
     assert_eq!(windows(3_000, 49), 10);
 }
 
+/// Who is behind the rate for crowded times, and since when, in milliseconds from the begin.
+#[test]
+fn transfers_fall_behind_when_they_are_slow() {
+    // Bytes that move at each 500 ms, and since when the peer is behind after the last.
+    let rows: [(&[u64], u64); 5] = [
+        (&[0], 0),
+        (&[100, 100], 200),
+        (&[0, 0, 400, 100], 500),
+        // A burst brings it up to date, and counts for nothing later.
+        (&[0, 0, 3_000, 0], 1_500),
+        (&[500, 600, 0], 1_000),
+    ];
+    for (moves, expected_ms) in rows {
+        let limits = Limits { window_bytes: 1 << 20, crowded_rate_min: 1_000, ..limits() };
+        let mut sends = Driver::with(limits.clone()).asked("/large");
+        while sends.wants() != "Send" {
+            sends.step();
+        }
+        let mut receives = Driver::with(limits);
+        let post = "POST / HTTP/1.1\nHost: a\nContent-Length: 60000\n\n";
+        receives.peer_sends(crlf(post).as_bytes());
+        let begun = sends.now.at;
+        for &bytes in moves {
+            let now = sends.pass(SECOND / 2).now;
+            sends.connection.sent(bytes, &now);
+            receives.pass(SECOND / 2).peer_sends(&vec![b'x'; bytes as usize]);
+        }
+        for (what, driver) in [("reply", &sends), ("body", &receives)] {
+            let since = driver.connection.deadline().and_then(|due| due.waits_since);
+            let since_ms = since.map(|since| (since - begun).as_millis() as u64);
+            assert_eq!(since_ms, Some(expected_ms), "{what}: {moves:?}");
+        }
+    }
+    let mut driver = Driver::with(Limits { crowded_rate_min: 0, ..limits() }).asked("/large");
+    while driver.wants() != "Send" {
+        driver.step();
+    }
+    let deadline = driver.connection.deadline().expect("it is judged");
+    assert_eq!((deadline.timeout, deadline.waits_since), (Timeout::Rate, None));
+}
+
 #[test]
 fn each_window_of_a_file_is_judged_anew() {
     let mut driver = Driver::new().asked("/large");

@@ -245,8 +245,8 @@ impl<'s, 'p> Door<'s, 'p> {
         let is_crowded = self.accepting.gate.is_crowded();
         if is_crowded && self.accepting.gate.room(self.plant.open()) == 0 {
             self.waits_for_room = true;
-            self.plant.sends_away();
-            self.belts[0].nudge();
+            let number = self.plant.sends_away();
+            self.belts[number].nudge();
         }
         self.waits_for_room
     }

@@ -34,6 +34,7 @@ pub(crate) struct Holding<'s, 'p> {
     plant: &'p Plant<'s>,
     inbox: &'p Belt<'s>,
     does: &'static [Does],
+    number: usize,
     /// Its own of [`Carried::armed`].
     bit: u8,
     poller: Poller,
@@ -78,6 +79,7 @@ impl<'s, 'p> Holding<'s, 'p> {
             plant,
             inbox,
             does,
+            number,
             bit: 1 << number,
             poller,
             connections: Places::new(),
@@ -148,9 +150,7 @@ impl<'s, 'p> Holding<'s, 'p> {
         if is_judged {
             self.hear_verdicts();
         }
-        if self.does.contains(&Does::Receive) {
-            self.make_room();
-        }
+        self.make_room();
         if self.plant.is_draining() && !mem::replace(&mut self.has_heard_end, true) {
             for token in self.connections.tokens() {
                 self.again(token);
@@ -216,10 +216,7 @@ impl<'s, 'p> Holding<'s, 'p> {
             carried.connection.expired(self.polled, &mut self.books);
             self.again_later(token);
         }
-        if self.does.contains(&Does::Receive) {
-            let limits = &self.books.server.limits;
-            self.plant.may_go(self.timers.goes_at(limits, self.stays));
-        }
+        self.plant.may_go(self.number, self.timers.goes_at(self.stays));
         self.books.publish();
     }
 
@@ -313,19 +310,20 @@ impl<'s, 'p> Holding<'s, 'p> {
 
     /// As many as were told to go for newcomers do, the longest waiting first.
     fn make_room(&mut self) {
-        let Server { settings, limits, .. } = self.books.server;
+        let Server { settings, .. } = self.books.server;
         if !settings.make_room || self.plant.is_draining() {
             return;
         }
         self.stays = stays(self.books.server);
-        for _ in 0..self.plant.to_go() {
+        for _ in 0..self.plant.to_go(self.number) {
             let Self { connections, timers, stays, polled, .. } = self;
-            let longest = timers.may_go(limits, *stays, *polled).find_map(|place| {
+            let longest = timers.may_go(*stays, *polled).find_map(|place| {
                 let (token, carried) = connections.at(place)?;
                 (!carried.connection.queued).then_some(token)
             });
             let Some(token) = longest.filter(|_| self.asked == 0) else { return };
-            self.books.tally.add(Counter::Evicted, 1);
+            let Some(carried) = self.connections.named(token) else { return };
+            carried.connection.evicted(&mut self.books);
             self.close(token);
         }
     }

@@ -28,10 +28,10 @@ pub(crate) struct Plant<'s> {
     /// Of those that have had no reply yet, those that nobody works on and that wait for no client
     /// and no disk.
     queued: AtomicUsize,
-    /// Of those that wait for their client, so many are to go for newcomers.
-    to_go: AtomicUsize,
-    /// When one of them may: nanoseconds; [`NOBODY`].
-    goes_at: AtomicU64,
+    /// By stage: of the connections that wait for their client there, so many are to be evicted.
+    to_go: [AtomicUsize; STAGES_MAX],
+    /// By stage: when one of them may be, in nanoseconds; [`NOBODY`].
+    goes_at: [AtomicU64; STAGES_MAX],
     /// The order to end has come.
     is_draining: AtomicBool,
     /// All have gone, and nobody comes any more.
@@ -54,6 +54,8 @@ pub(crate) struct Plant<'s> {
 pub(crate) struct Guard;
 
 const NOBODY: u64 = u64::MAX;
+/// As many as [`super::carried::Carried::armed`] has bits.
+const STAGES_MAX: usize = 8;
 
 impl<'s> Plant<'s> {
     /// # Errors
@@ -65,8 +67,8 @@ impl<'s> Plant<'s> {
             open: AtomicUsize::new(0),
             closes: AtomicU64::new(0),
             queued: AtomicUsize::new(0),
-            to_go: AtomicUsize::new(0),
-            goes_at: AtomicU64::new(NOBODY),
+            to_go: Default::default(),
+            goes_at: [const { AtomicU64::new(NOBODY) }; STAGES_MAX],
             is_draining: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             door: Wake::new()?,
@@ -177,28 +179,38 @@ impl<'s> Plant<'s> {
         self.worker.server.architecture.pages == Performer::Helper
     }
 
-    /// When one may go for a newcomer; none: nobody waits.
+    /// When a connection may be evicted; `None`: none waits for its client.
     pub(super) fn goes_at(&self) -> Option<Instant> {
-        let ns = self.goes_at.load(SeqCst);
+        let (ns, _) = self.goes_first();
         (ns != NOBODY).then_some(Instant { ns })
     }
 
-    /// One of those that wait goes from then on.
-    pub(super) fn may_go(&self, at: Option<Instant>) {
+    /// The same, with the number of its stage.
+    fn goes_first(&self) -> (u64, usize) {
+        let all = self.goes_at.iter().map(|ns| ns.load(SeqCst)).zip(0..);
+        all.min().expect("there are stages")
+    }
+
+    /// In the stage of that number one that waits for its client may be evicted from then on.
+    pub(super) fn may_go(&self, number: usize, at: Option<Instant>) {
         let ns = at.map_or(NOBODY, |at| at.ns);
-        if ns < self.goes_at.swap(ns, SeqCst) {
+        if ns < self.goes_at[number].swap(ns, SeqCst) {
             self.tell(&self.waits_for_room);
         }
     }
 
-    /// One of them is to go, unless one has been told to and has not gone yet.
-    pub(super) fn sends_away(&self) {
-        self.to_go.store(1, SeqCst);
+    /// One connection is to be evicted, unless one was to be and has not been yet. Returns the
+    /// number of its stage, which is to be told.
+    pub(super) fn sends_away(&self) -> usize {
+        let (_, number) = self.goes_first();
+        self.to_go[number].store(1, SeqCst);
+        number
     }
 
-    /// How many have been told to, since this was last asked.
-    pub(super) fn to_go(&self) -> usize {
-        if self.to_go.load(SeqCst) == 0 { 0 } else { self.to_go.swap(0, SeqCst) }
+    /// How many are to be evicted in that stage, since this was last asked.
+    pub(super) fn to_go(&self, number: usize) -> usize {
+        let to_go = &self.to_go[number];
+        if to_go.load(SeqCst) == 0 { 0 } else { to_go.swap(0, SeqCst) }
     }
 
     /// Whether the order to end has come.

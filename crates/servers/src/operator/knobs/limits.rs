@@ -55,6 +55,18 @@ pub(super) const KNOBS: &[Knob] = &[
         show: |s| s.limits.rate_min.to_string(),
     },
     Knob {
+        name: "crowded-rate-min",
+        value: "0..1000000000 bytes/s",
+        reason: "while no place is free: of bodies and answers that have been slower for a second, \
+                 the one furthest behind is ended for a new connection, if none can be closed that \
+                 asks for nothing. 0: none is. A slow mobile network has ten times as much",
+        takes: Takes::All,
+        set: |s, v| {
+            put(&mut s.limits.crowded_rate_min, Ok(u64::from(number(v, 0, 1_000_000_000)?)))
+        },
+        show: |s| s.limits.crowded_rate_min.to_string(),
+    },
+    Knob {
         name: "linger-timeout-ms",
         value: "1..3600000 ms",
         reason: "of silence after the last reply or a refusal, in which the server discards what \

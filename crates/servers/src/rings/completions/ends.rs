@@ -36,7 +36,8 @@ impl Completions<'_> {
             return match mem::replace(&mut connection.ending, Ending::Closing) {
                 Ending::Closing => Ok(()),
                 Ending::FinOut => {
-                    let deadline = Deadline { timeout: Timeout::Linger, at };
+                    let (timeout, waits_since) = (Timeout::Linger, None);
+                    let deadline = Deadline { timeout, at, waits_since };
                     self.timers.set(place_of(token), Some(deadline));
                     Ok(())
                 }
@@ -60,8 +61,21 @@ impl Completions<'_> {
         Ok(())
     }
 
+    /// Makes what is in flight end, and a peer that does not close. If a reply is being sent, what
+    /// its peer has not taken is not kept.
+    pub(super) fn break_off(&mut self, token: u64, sends: bool) -> io::Result<()> {
+        let Some(connection) = self.connections.named(token) else { return Ok(()) };
+        connection.ending = Ending::Closing;
+        self.going += usize::from(!mem::replace(&mut connection.goes, true));
+        self.timers.set(place_of(token), None);
+        if sends {
+            self.reset_on_close(token)?;
+        }
+        self.shut(token, How::Both)
+    }
+
     /// What a peer has not taken in time is not kept for it. A slot cannot be told so.
-    pub(super) fn reset_on_close(&mut self, token: u64) -> io::Result<()> {
+    fn reset_on_close(&mut self, token: u64) -> io::Result<()> {
         let Some(connection) = self.connections.named(token) else { return Ok(()) };
         match self.ring.socket(connection.handle) {
             Some(socket) => socket.reset_on_close(),

@@ -3,6 +3,7 @@
 
 use std::io;
 
+use h1::Want;
 use measure::Instant;
 
 use super::Completions;
@@ -27,9 +28,15 @@ impl Completions<'_> {
         for _ in 0..self.owed() {
             let Some(token) = self.who_may_go() else { break };
             let Some(connection) = self.connections.named(token) else { break };
+            let sends = matches!(connection.dialog.session.want(), Want::Send(..));
             connection.dialog.session.tell(Event::Failed, &self.books.now);
             self.books.tally.add(Counter::Evicted, 1);
-            self.close(token)?;
+            if sends {
+                self.break_off(token, sends)?;
+                self.start(token)?;
+            } else {
+                self.close(token)?;
+            }
         }
         if self.gate.is_full() {
             let (worker, now) = (self.books.worker, self.books.now.at);
@@ -49,7 +56,7 @@ impl Completions<'_> {
         let waits = server.settings.make_room && self.gate.is_full() && !self.gate.is_open();
         let looks_again = self.gate.looks_again();
         let waits = waits && (self.owed() > 0 || looks_again.is_none());
-        let goes = waits.then(|| self.timers.goes_at(&server.limits, stays(server))).flatten();
+        let goes = waits.then(|| self.timers.goes_at(stays(server))).flatten();
         goes.into_iter().chain(looks_again).min()
     }
 
@@ -64,7 +71,7 @@ impl Completions<'_> {
         if !server.settings.make_room || self.gate.is_draining() {
             return None;
         }
-        self.timers.may_go(&server.limits, stays(server), self.books.now.at).find_map(|place| {
+        self.timers.may_go(stays(server), self.books.now.at).find_map(|place| {
             let (token, connection) = self.connections.at(place)?;
             (!connection.touched).then_some(token)
         })

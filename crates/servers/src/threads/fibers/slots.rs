@@ -167,8 +167,8 @@ impl Slot {
         self.told.take()
     }
 
-    /// Whether it is to run, and so waits for nothing.
-    pub(super) const fn is_queued(&self) -> bool {
-        self.is_queued
+    /// Whether it has parked for its socket, and nothing has come of that yet.
+    pub(super) const fn rests(&self) -> bool {
+        self.waits.is_some() && !self.is_queued
     }
 }

@@ -32,4 +32,10 @@ impl Socket {
         self.is_over.store(true, SeqCst);
         Ok(())
     }
+
+    pub(crate) fn shutdown_both(&self) -> io::Result<()> {
+        self.shutdown_read()
+    }
+
+    pub(crate) const fn reset_on_close(&self) {}
 }

@@ -29,6 +29,8 @@ const PATIENT: &[&str] = &[
     "600000",
     "--rate-min",
     "0",
+    "--crowded-rate-min",
+    "0",
 ];
 
 /// What has come by then.
@@ -268,6 +270,31 @@ fn nobody_goes_for_who_is_turned_away() {
         ask_all("beside 12 who were turned away");
         server.stop();
     });
+}
+
+/// Clients that take nothing of their replies, or send nothing of their bodies.
+#[test]
+fn the_slowest_transfers_are_ended_for_new_clients() {
+    const PLACES: usize = 4;
+    let site = site_with_a_huge_file();
+    let [patient @ .., "--crowded-rate-min", _] = PATIENT else { unreachable!("the last flag") };
+    type Row = (&'static str, fn(&Server) -> Wire);
+    let rows: [Row; 2] =
+        [("replies", |server| in_flight(server, 1).remove(0)), ("bodies", half_a_body)];
+    for (what, begin) in rows {
+        on_mechanisms_alone(Program::Weir, |combination| {
+            let flags = [patient, &["--connections-max", "4"], ADMIN].concat();
+            let mut server = combination.start(&site.root(), &flags);
+            let admin = server.await_admin();
+            let slow: Vec<Wire> = (0..PLACES).map(|_| begin(&server)).collect();
+            for _ in 0..3 {
+                check_fetched(combination, &server, what);
+            }
+            assert!(counted(admin, "evicted") >= 1.0, "{combination}: {what}");
+            drop(slow);
+            server.stop();
+        });
+    }
 }
 
 #[test]

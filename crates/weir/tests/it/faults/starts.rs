@@ -107,7 +107,8 @@ fn a_start_with_half_of_its_threads_serves_or_ends() {
     });
 }
 
-/// Who comes waits a second for a thread, for which one that is idle goes, and is told then.
+/// Who comes waits a second for a thread, for which one that is idle goes, and is told then. Here
+/// no transfer is ended for it.
 #[test]
 fn whom_no_thread_can_be_made_for_is_told_so() {
     if harness::lacks(&[Need::Program("prlimit")]) || rights::lacks_user(first_user()) {
@@ -121,7 +122,8 @@ fn whom_no_thread_can_be_made_for_is_told_so() {
         let huge = fs::File::create(home.path().join("root/huge.bin")).expect("a file");
         huge.set_len(HUGE_BYTES as u64).expect("its length");
         // The supervisor, the worker, and a thread.
-        let mut server = Server::start(limited_to(3, combination, home.path(), &[]), 0);
+        let mut server =
+            Server::start(limited_to(3, combination, home.path(), &["--crowded-rate-min", "0"]), 0);
         let mut busy = in_flight(&server, 1);
         for _ in 0..2 {
             let mut wire = server.asking(server.address, "/");

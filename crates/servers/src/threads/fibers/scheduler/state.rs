@@ -131,9 +131,9 @@ impl<'s> State<'s> {
         if self.slots.has_next() || gate.is_draining() && gate.is_open() {
             return Some(Duration::ZERO);
         }
-        let Server { settings, limits, .. } = self.books.server;
+        let Server { settings, .. } = self.books.server;
         let waits = settings.make_room && gate.is_full() && !gate.is_open();
-        let goes = waits.then(|| self.timers.goes_at(limits, self.stays)).flatten();
+        let goes = waits.then(|| self.timers.goes_at(self.stays)).flatten();
         let due = self.timers.earliest().into_iter().chain(gate.due()).chain(goes).min();
         due.map(|at| at - self.books.now.at)
     }
@@ -235,16 +235,15 @@ impl<'s> State<'s> {
 
     /// Nobody of whom the poller has not yet said all.
     pub(super) fn who_may_go(&mut self) -> Option<u32> {
-        let Server { settings, limits, .. } = self.books.server;
+        let Server { settings, .. } = self.books.server;
         let may = settings.make_room && self.asked == 0 && !self.accepting.gate.is_draining();
         let Self { slots, timers, .. } = self;
-        let mut longest = timers.may_go(limits, self.stays, self.polled);
-        longest.find(|number| may && !slots.of(*number).is_queued())
+        let mut longest = timers.may_go(self.stays, self.polled);
+        longest.find(|number| may && slots.of(*number).rests())
     }
 
     pub(super) fn cut(&mut self, number: u32) {
         self.slots.of(number).is_cut = true;
-        self.books.tally.add(Counter::Evicted, 1);
     }
 
     /// Every connection ends after what it has; who waits to be accepted is taken in.
