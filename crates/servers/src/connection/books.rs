@@ -264,6 +264,12 @@ impl<'s> Books<'s> {
         dialog.session.tell(Event::Failed, &self.now);
     }
 
+    /// It is closed for another one.
+    pub(crate) fn evicted(&mut self, dialog: &Dialog) {
+        self.tally.add(Counter::Evicted, 1);
+        self.tally.add(Counter::EvictedSlow, (!dialog.session.view().is_idle).into());
+    }
+
     /// Its deadline has passed at `at`.
     pub(crate) fn expired(&mut self, dialog: &mut Dialog, at: Instant) -> bool {
         let is_over = dialog.session.expired(&Now { at, ..self.now });

@@ -19,6 +19,9 @@ pub(crate) const HEAD_MIN: Duration = Duration::from_millis(2);
 /// A connection in a reply or a body is not evicted before its peer is so far behind the rate that
 /// `crowded-rate-min` asks for: a lost packet that is sent again may take most of a second.
 pub(crate) const BEHIND_MIN: Duration = Duration::from_secs(1);
+/// The same where more connections wait than a process or a thread each can be freed for in a
+/// second: longer than most clients are silent on a network that loses nothing.
+const BEHIND_MIN_CROWDED: Duration = Duration::from_millis(100);
 /// So long in a flood, if it has been answered: its user reads what he has got.
 const STAYS_IN_FLOOD: Duration = Duration::from_secs(5);
 /// How long a full worker leaves a connection that waits to workers that have room, once it has
@@ -33,6 +36,13 @@ pub(crate) const LOOKED_AT_MAX: usize = 16;
 /// refused first, because who is admitted is to be served to the end.
 pub(crate) fn stays(server: &Server) -> Duration {
     if server.is_flooded() { STAYS_IN_FLOOD } else { IDLE_MIN }
+}
+
+/// How far behind a transfer has to be to be evicted, where so many places are taken and so many
+/// connections wait for one: each of these is to wait for a second at most.
+pub(crate) fn behind_min(taken: usize, waiting: usize) -> Duration {
+    let share = taken as f64 / (taken + waiting).max(1) as f64;
+    BEHIND_MIN.mul_f64(share).max(BEHIND_MIN_CROWDED)
 }
 
 /// A worker's gate.
@@ -261,6 +271,15 @@ mod tests {
             assert!(!gate.is_open(), "{open_max}");
             gate.closed(resume);
             assert!(gate.is_open(), "{open_max}");
+        }
+    }
+
+    #[test]
+    fn transfers_are_evicted_sooner_where_many_wait() {
+        for (taken, waiting, ms) in
+            [(64, 0, 1000), (64, 64, 500), (64, 192, 250), (64, 640, 100), (0, 0, 100)]
+        {
+            assert_eq!(behind_min(taken, waiting).as_millis(), ms, "{waiting} wait for {taken}");
         }
     }
 

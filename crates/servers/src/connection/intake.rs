@@ -26,9 +26,7 @@ const SET_AGAIN_FLOOD: Duration = Duration::from_millis(200);
 const SET_AGAIN_CALM: Duration = Duration::from_secs(1);
 
 /// For how long evictions are counted before they tell whether places are short.
-const EVICTED_FOR: Duration = Duration::from_millis(50);
-/// For how long that holds: longer than from one such moment to the next.
-const LACKS_PLACES_FOR: Duration = Duration::from_millis(100);
+const SCARCITY_WINDOW: Duration = Duration::from_millis(50);
 
 /// That of a worker.
 pub(crate) struct Intake {
@@ -39,18 +37,19 @@ pub(crate) struct Intake {
     processors: u32,
     /// The last phase has left somebody waiting.
     leaves: bool,
-    /// When places were last found short.
-    lacks_places_at: Option<Instant>,
-    evicted: Evicted,
+    scarcity: Scarcity,
 }
 
-/// Connections that were evicted and accepted since a moment.
-struct Evicted {
+/// Whether slow clients hold the places: whether at least half of the connections that were
+/// accepted in a window took the place of one with a slow head, body or reply. What waits then
+/// waits for places and not for the processor, so it does not tell that SYNs are to be refused.
+struct Scarcity {
+    /// When the window began, and what was counted by then.
     since: Instant,
-    /// Evicted, and not between two requests.
     slow: u64,
-    /// Accepted until that moment.
     accepted: u64,
+    /// What the last window told.
+    lacks_places: bool,
 }
 
 /// What it decides of a listening socket.
@@ -82,8 +81,7 @@ impl Intake {
             phase: Phase::new(turns),
             processors: u32::try_from(os::thread::cpu_affinity_count()).unwrap_or(u32::MAX),
             leaves: false,
-            lacks_places_at: None,
-            evicted: Evicted { since: now, slow: 0, accepted: 0 },
+            scarcity: Scarcity { since: now, slow: 0, accepted: 0, lacks_places: false },
         }
     }
 
@@ -138,22 +136,6 @@ impl Intake {
         }
     }
 
-    /// Records how many connections were evicted that were not between two requests. If they are
-    /// most of those that were accepted meanwhile, slow clients hold the places. What waits
-    /// then waits for places and not for the processor, so it does not tell that SYNs are to be
-    /// refused.
-    pub(crate) fn evicted(&mut self, worker: &Worker<'_>, slow: u32, now: Instant) {
-        self.evicted.slow += u64::from(slow);
-        if now - self.evicted.since < EVICTED_FOR {
-            return;
-        }
-        let admissions = &worker.server.admissions;
-        let accepted = worker.places().iter().map(|place| admissions.accepted(*place)).sum();
-        let come = accepted - self.evicted.accepted;
-        self.lacks_places_at = (2 * self.evicted.slow > come).then_some(now);
-        self.evicted = Evicted { since: now, slow: 0, accepted };
-    }
-
     /// Whether the listening socket at that place may bring whoever comes, without being asked.
     pub(crate) fn is_unlimited(&self, server: &Server, place: usize) -> bool {
         let limit = server.dials.accept_limit().unwrap_or(server.architecture.accept_limit);
@@ -189,7 +171,7 @@ impl Intake {
             let accepted = admissions.accepted(place);
             let sharers = if listeners.owner(place).is_some() { 1 } else { server.loops() };
             let waiting = queue.length.saturating_add(mem::take(&mut side.brought));
-            let lacks_places = self.lacks_places_at.is_some_and(|at| now - at < LACKS_PLACES_FOR);
+            let lacks_places = self.scarcity.observe(server, now);
             seen = Sample {
                 queue: if lacks_places { 0 } else { waiting },
                 room: queue.max,
@@ -212,6 +194,19 @@ impl Intake {
             side.apply(worker, place, now);
         }
         admissions.decided(place, side.admission.setting(), &told);
+    }
+}
+
+impl Scarcity {
+    fn observe(&mut self, server: &Server, now: Instant) -> bool {
+        if now - self.since >= SCARCITY_WINDOW {
+            let [slow, accepted] =
+                [Counter::EvictedSlow, Counter::Accepted].map(|of| server.counters.total(of));
+            let went = slow.saturating_sub(self.slow);
+            let lacks_places = 2 * went > accepted.saturating_sub(self.accepted);
+            *self = Self { since: now, slow, accepted, lacks_places };
+        }
+        self.lacks_places
     }
 }
 

@@ -104,7 +104,7 @@ impl Service for InPlace {
 impl<C: Calls> Connection<C> {
     /// It is closed for another one. As below, nothing is kept for its peer.
     pub(crate) fn evicted(&mut self, books: &mut Books<'_>) {
-        books.tally.add(Counter::Evicted, 1);
+        books.evicted(&self.dialog);
         if matches!(self.dialog.session.want(), Want::Send(..)) {
             self.calls.reset_on_close();
         }

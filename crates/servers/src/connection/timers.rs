@@ -104,8 +104,8 @@ impl Timers {
         })
     }
 
-    /// Connections in a reply or a body, and when each may be evicted. Only those are looked at whose
-    /// rate will be judged first, which change with each window.
+    /// Connections in a reply or a body, and when each may be evicted. Only those are looked at
+    /// whose rate will be judged first, which change with each window.
     fn behind(&self) -> impl Iterator<Item = (u32, Instant)> {
         let first = self.list(Timeout::Rate).take(LOOKED_AT_MAX);
         first.filter_map(|(slot, to)| Some((slot, to.waits_since? + BEHIND_MIN)))

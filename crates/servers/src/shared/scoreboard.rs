@@ -9,16 +9,10 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use measure::Instant;
 use os::SharedWords;
 
-/// A word for each worker, and behind them [`PRESSED`] and [`SLOW`].
+/// A word for each worker, and behind them that of [`Scoreboard::press`].
 pub(crate) struct Scoreboard {
     words: SharedWords,
 }
-
-/// Place of the word for [`Scoreboard::press`], behind those of workers.
-const PRESSED: usize = 0;
-/// Place of the word for [`Scoreboard::count_slow`].
-const SLOW: usize = 1;
-const EXTRA: usize = 2;
 
 /// What a process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +23,9 @@ pub(crate) enum State {
     Serves,
     /// Has one that waits, and may be evicted from then on.
     Waits { evictable_at: Instant },
-    /// Has one in a transfer. It may be evicted from then on, if none that waits can be.
-    Transfers { evictable_at: Instant },
+    /// Has one in a transfer, in which its peer has been too slow since then. It may be evicted if
+    /// none that waits can be.
+    Transfers { since: Instant },
     /// Lets go of its connection.
     Ends,
 }
@@ -48,7 +43,7 @@ impl Scoreboard {
     /// # Errors
     /// The machine has no memory to share.
     pub(crate) fn new(workers: usize) -> io::Result<Self> {
-        Ok(Self { words: SharedWords::new(workers.max(1) + EXTRA)? })
+        Ok(Self { words: SharedWords::new(workers.max(1) + 1)? })
     }
 
     /// Says what a worker does from now on. Returns whether its connection was evicted meanwhile: a
@@ -59,7 +54,7 @@ impl Scoreboard {
             State::Free => FREE,
             State::Serves | State::Ends => SERVES,
             State::Waits { evictable_at } => evictable_at.ns.max(WAITS),
-            State::Transfers { evictable_at } => evictable_at.ns.max(WAITS) | TRANSFERS,
+            State::Transfers { since } => since.ns.max(WAITS) | TRANSFERS,
         };
         let known = word.load(Relaxed);
         let changes = || word.compare_exchange(known, new, AcqRel, Relaxed);
@@ -86,17 +81,20 @@ impl Scoreboard {
         self.all().filter(|&(n, word)| is_free(word) && is_there(n)).count()
     }
 
-    /// Evicts up to `most` connections, those that have waited for longest, and wakes their
-    /// workers. Returns how many.
+    /// Evicts up to `most` connections and wakes their workers: those that have waited for longest,
+    /// and then the transfers that have been too slow for longest, `slow_since` at least. Returns
+    /// how many.
     pub(crate) fn evict(
         &self,
         most: usize,
-        now: Instant,
+        (now, slow_since): (Instant, Instant),
         is_there: impl Fn(usize) -> bool,
         mut wake: impl FnMut(usize),
     ) -> usize {
-        let may_go =
-            |&(n, word): &(usize, u64)| word >= WAITS && word & !TRANSFERS <= now.ns && is_there(n);
+        let may_go = |&(n, word): &(usize, u64)| {
+            let until = if word & TRANSFERS == 0 { now } else { slow_since };
+            word >= WAITS && word & !TRANSFERS <= until.ns && is_there(n)
+        };
         let mut longest: Vec<_> = self.all().filter(may_go).collect();
         longest.sort_unstable_by_key(|&(n, word)| (word, n));
         let evicts = |&(n, word): &(usize, u64)| {
@@ -110,34 +108,24 @@ impl Scoreboard {
         self.all().any(|(n, word)| word >= WAITS && is_there(n))
     }
 
-    /// Counts an evicted connection that has been closed and was not between two requests.
-    pub(crate) fn count_slow(&self) {
-        self.extra()[SLOW].fetch_add(1, Relaxed);
-    }
-
-    /// Reads how many were counted since this was last read.
-    pub(crate) fn take_slow(&self) -> u32 {
-        self.extra()[SLOW].swap(0, Relaxed) as u32
-    }
-
     /// Says whether a connection waits while no worker is free and none will be. Then a worker that
     /// is busy closes its connection after the reply.
     pub(crate) fn press(&self, is_wanted: bool) {
-        self.extra()[PRESSED].store(is_wanted.into(), Release);
+        self.pressed().store(is_wanted.into(), Release);
     }
 
     /// See [`Self::press`].
     pub(crate) fn is_pressed(&self) -> bool {
-        self.extra()[PRESSED].load(Acquire) != 0
+        self.pressed().load(Acquire) != 0
     }
 
     fn all(&self) -> impl Iterator<Item = (usize, u64)> {
-        let words = self.words.iter().take(self.words.len() - EXTRA);
+        let words = self.words.iter().take(self.words.len() - 1);
         words.map(|word| word.load(Acquire)).enumerate()
     }
 
-    fn extra(&self) -> &[AtomicU64] {
-        &self.words[self.words.len() - EXTRA..]
+    fn pressed(&self) -> &AtomicU64 {
+        &self.words[self.words.len() - 1]
     }
 }
 
@@ -152,12 +140,15 @@ mod tests {
     /// The workers whose connections are evicted.
     fn evict(board: &Scoreboard, most: usize, ms: u64, dead: usize) -> Vec<usize> {
         let mut woken = Vec::new();
-        let evicted = board.evict(most, Instant::from_ms(ms), |n| n != dead, |n| woken.push(n));
+        let until = (Instant::from_ms(ms), Instant::from_ms(ms.saturating_sub(SLOW_MS)));
+        let evicted = board.evict(most, until, |n| n != dead, |n| woken.push(n));
         assert_eq!(evicted, woken.len());
         woken
     }
 
     const NONE: usize = 99;
+    /// For so long a transfer is to be too slow.
+    const SLOW_MS: u64 = 100;
 
     #[test]
     fn connections_that_have_waited_for_longest_are_evicted() {
@@ -176,14 +167,14 @@ mod tests {
     #[test]
     fn transfers_are_evicted_after_all_that_wait() {
         let board = Scoreboard::new(3).unwrap();
-        let transfers = State::Transfers { evictable_at: Instant::from_ms(5) };
+        let transfers = State::Transfers { since: Instant::from_ms(5) };
         let states = [transfers, waits(20), State::Serves];
         states.into_iter().enumerate().for_each(|(n, state)| assert!(!board.set(n, state)));
-        assert!(evict(&board, 5, 4, NONE).is_empty(), "it is not slow for long enough");
-        assert_eq!(evict(&board, 1, 20, NONE), [1]);
-        assert_eq!(evict(&board, 5, 20, NONE), [0]);
+        assert!(evict(&board, 5, 19, NONE).is_empty(), "the first is not slow for long enough");
+        assert_eq!(evict(&board, 1, 5 + SLOW_MS, NONE), [1]);
+        assert_eq!(evict(&board, 5, 5 + SLOW_MS, NONE), [0]);
         assert!(board.set(0, transfers), "it went on before it heard of that");
-        assert_eq!(evict(&board, 5, 20, NONE), [0]);
+        assert_eq!(evict(&board, 5, 5 + SLOW_MS, NONE), [0]);
     }
 
     #[test]
@@ -198,15 +189,6 @@ mod tests {
         assert_eq!((board.free_soon(all), board.is_evicted(0)), (0, false));
         assert!(!board.set(0, State::Free));
         assert_eq!(board.free_soon(all), 1);
-    }
-
-    #[test]
-    fn slow_ones_are_read_once_and_are_no_worker() {
-        let board = Scoreboard::new(3).unwrap();
-        board.count_slow();
-        board.count_slow();
-        assert_eq!([board.take_slow(), board.take_slow()], [2, 0]);
-        assert_eq!((board.free_soon(|_| true), board.has_evictable(|_| true)), (0, false));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::mem;
 
 use measure::{Duration, Instant};
 
+use crate::connection::gate::behind_min;
 use crate::connection::intake::Intake;
 use crate::shared::admissions::RENEWED_WITHIN;
 use crate::shared::architecture::Holder;
@@ -95,8 +96,9 @@ impl Lookout {
         let free = board.free_soon(is_there);
         // A process that should be free may be stopped.
         let wanted = waiting.saturating_sub(if is_stuck { 0 } else { free });
-        let evicted = board.evict(wanted, now, is_there, |worker| orders.wake(worker).wake());
-        self.intake.evicted(&Worker::lookout(server), board.take_slow(), now);
+        let slow_since = now - behind_min(counters.workers(), wanted);
+        let wake = |worker| orders.wake(worker).wake();
+        let evicted = board.evict(wanted, (now, slow_since), is_there, wake);
         board.press(wanted > 0 && free + evicted == 0);
         match wanted {
             0 => Need::None { is_any_free: free > 0 },

@@ -15,7 +15,7 @@ use os::{Blocking, File, Listener, Socket, SpareDescriptor};
 use super::holds::{Does, Hold, Holds, Latest};
 use super::life::Keeper;
 use crate::connection::books::Books;
-use crate::connection::gate::{BEHIND_MIN, HEAD_MIN, stays};
+use crate::connection::gate::{HEAD_MIN, behind_min, stays};
 use crate::connection::intake::Intake;
 use crate::connection::loads::Loads;
 use crate::connection::perform::{Load, Service};
@@ -152,12 +152,12 @@ impl<'h> Entrance<'h> {
         let latest = Latest {
             idle: now - stays(self.server),
             head: is_slow_since(HEAD_MIN),
-            transfer: is_slow_since(BEHIND_MIN),
+            transfer: is_slow_since(behind_min(self.holds.len(), most)),
         };
         let closed = self.holds.close_longest(most, &latest);
-        self.intake().evicted(self.worker, self.holds.take_slow(), now);
         let mut tally = Tally::default();
         tally.add(Counter::Evicted, closed as u64);
+        tally.add(Counter::EvictedSlow, self.holds.take_slow().into());
         tally.publish(&self.server.counters, self.worker.row);
         closed
     }

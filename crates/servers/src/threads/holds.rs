@@ -157,6 +157,10 @@ impl Holds {
         hold.socket.shutdown_read().is_ok()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.locked().len()
+    }
+
     /// Ends the wait of every thread whose connection is idle; the others end after their reply.
     pub(super) fn end_idle(&self) {
         for hold in self.locked().values().filter(|hold| hold.is_idle.load(SeqCst)) {

@@ -29,7 +29,7 @@ use os::{Blocking, File, Socket, SpareDescriptor};
 use super::life::{DRAIN_SEEN_WITHIN, Does, Keeper, Patient, Waiting};
 use crate::connection::books::Books;
 use crate::connection::calls::Calls;
-use crate::connection::gate::{BEHIND_MIN, HEAD_MIN, REFUSED_FOR, stays};
+use crate::connection::gate::{HEAD_MIN, REFUSED_FOR, stays};
 use crate::connection::intake::Intake;
 use crate::session::View;
 use crate::shared::counters::Counter;
@@ -292,7 +292,7 @@ impl<'s> Single<'s> {
         if !self.is_draining() {
             self.server.counters.count(Counter::Evicted);
             if self.waits.get() != Some(Waits::Request) {
-                self.scoreboard.count_slow();
+                self.server.counters.count(Counter::EvictedSlow);
             }
         }
     }
@@ -334,7 +334,7 @@ impl Keeper for Single<'_> {
                 (Some(Waits::Head), State::Waits { evictable_at: since + HEAD_MIN })
             }
             Does::Transfers(since) if makes_room => {
-                (Some(Waits::Transfer), State::Transfers { evictable_at: since + BEHIND_MIN })
+                (Some(Waits::Transfer), State::Transfers { since })
             }
             Does::Ends => (None, State::Ends),
             Does::Waits(_) | Does::Transfers(_) | Does::Serves => (None, State::Serves),

@@ -16,6 +16,11 @@ pub(crate) struct Load {
     clients: Vec<JoinHandle<()>>,
 }
 
+/// After so long a connection can be closed for another one: if it has sent no head, and if it has
+/// sent no further request. A machine that is busy makes clients pause.
+const HEAD_MIN: Duration = Duration::from_millis(2);
+const IDLE_MIN: Duration = Duration::from_millis(100);
+
 /// How requests ended.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
@@ -23,6 +28,9 @@ pub(crate) struct Counts {
     pub(crate) answered: AtomicUsize,
     /// The connection ended before the first byte of a reply.
     pub(crate) unanswered: AtomicUsize,
+    /// Of these, requests that were sent so late that their connections may have been closed for
+    /// others.
+    pub(crate) paused: AtomicUsize,
     /// The connection ended within a reply, or the reply was wrong.
     pub(crate) broken: AtomicUsize,
     /// No connection was to be had.
@@ -86,6 +94,7 @@ fn ask(to: SocketAddr, target: &str, keep: bool, counts: &Counts, stop: &AtomicB
     };
     let fields = if keep { "" } else { "Connection: close\r\n" };
     while !stop.load(Ordering::Relaxed) {
+        let (mut since, mut least) = (Instant::now(), HEAD_MIN);
         let Ok(mut wire) = Wire::connect(to, 0) else {
             add(&counts.refused);
             // A server that is gone refuses a million times a second.
@@ -95,13 +104,20 @@ fn ask(to: SocketAddr, target: &str, keep: bool, counts: &Counts, stop: &AtomicB
         let mut kept = true;
         while kept && !stop.load(Ordering::Relaxed) {
             kept = false;
-            if wire.get(target, fields).is_err() {
+            let sent = wire.get(target, fields);
+            let has_paused = since.elapsed() >= least;
+            (since, least) = (Instant::now(), IDLE_MIN);
+            let is_unanswered = || {
                 add(&counts.unanswered);
+                counts.paused.fetch_add(has_paused.into(), Ordering::Relaxed);
+            };
+            if sent.is_err() {
+                is_unanswered();
                 continue;
             }
             match wire.head() {
                 Err(_) if wire.has_kept() => add(&counts.broken),
-                Err(_) => add(&counts.unanswered),
+                Err(_) => is_unanswered(),
                 Ok(head) => match head.length().and_then(|length| wire.bytes(length)) {
                     Ok(_) if head.status == 200 => {
                         add(&counts.answered);

@@ -9,7 +9,6 @@ use measure::Instant;
 use super::Completions;
 use crate::connection::gate::stays;
 use crate::session::Event;
-use crate::shared::counters::Counter;
 
 impl Completions<'_> {
     /// How many more may come in.
@@ -29,8 +28,8 @@ impl Completions<'_> {
             let Some(token) = self.who_may_go() else { break };
             let Some(connection) = self.connections.named(token) else { break };
             let sends = matches!(connection.dialog.session.want(), Want::Send(..));
+            self.books.evicted(&connection.dialog);
             connection.dialog.session.tell(Event::Failed, &self.books.now);
-            self.books.tally.add(Counter::Evicted, 1);
             if sends {
                 self.break_off(token, sends)?;
                 self.start(token)?;

@@ -47,7 +47,8 @@ fn floors_serve() {
 fn refusers_refuse_everybody() {
     for (name, kind) in subject::all() {
         let Kind::Floor(Floor { refuses: true, .. }) = kind else { continue };
-        if name == "refuse-syn" && rights::lacks_filters() {
+        let has_filter = ["refuse-syn", "refuse-handshake"].contains(&name);
+        if has_filter && rights::lacks_filters() {
             continue;
         }
         let bench = Bench::new(&["one-packet"]);
