@@ -66,7 +66,7 @@ impl Default for Limits {
             stall_timeout: Duration::from_secs(60),
             rate_window: Duration::from_secs(5),
             rate_min: 500,
-            crowded_rate_min: 16 << 10,
+            crowded_rate_min: 4 << 10,
             linger_timeout: Duration::from_secs(1),
             linger_max: Duration::from_secs(5),
             date_cache: true,

@@ -119,6 +119,10 @@ impl<F> Sending<F> {
     }
 }
 
+/// How long a buffer of some megabytes, of which a third has to be free before bytes move again,
+/// may stay silent towards a client that takes 200 KB/s.
+const AHEAD_MAX: Duration = Duration::from_secs(5);
+
 /// How fast bytes move, judged at the end of each window. What went faster than asked counts for
 /// later windows: the kernel takes bytes in bursts of a good part of its buffer, which is seconds
 /// of silence towards a client that reads steadily and slowly. Only so much counts as a burst may
@@ -134,25 +138,30 @@ pub(crate) struct Rate {
     /// Before the first window's end there is nothing to compare.
     first: bool,
     /// Until then the bytes have moved at the rate that is asked for while places are short: each
-    /// byte moves it on by its share of a second, but never beyond the present.
+    /// byte moves it on by its share of a second. It may lie in the future, for the kernel takes
+    /// bytes in bursts: by [`AHEAD_MAX`], and no more than the transfer has lasted, as the first
+    /// burst fills a buffer of the kernel and says nothing of the peer.
     pub(crate) behind_since: Instant,
+    begun: Instant,
 }
 
 impl Rate {
     pub(crate) const fn new(now: Instant) -> Self {
-        Self { since: now, last: now, ahead: 0, first: true, behind_since: now }
+        Self { since: now, last: now, ahead: 0, first: true, behind_since: now, begun: now }
     }
 
     /// Goes on after a pause that was not the peer's.
-    pub(crate) const fn resumed(self, now: Instant) -> Self {
-        Self { ahead: self.ahead, ..Self::new(now) }
+    pub(crate) fn resumed(self, now: Instant) -> Self {
+        let behind_since = self.behind_since.max(now);
+        Self { ahead: self.ahead, behind_since, begun: self.begun, ..Self::new(now) }
     }
 
     pub(crate) fn moved(&mut self, bytes: u64, limits: &Limits, now: Instant) {
         self.ahead += bytes;
         self.last = now;
         let gained_ns = bytes.saturating_mul(1_000_000_000) / limits.crowded_rate_min.max(1);
-        self.behind_since = (self.behind_since + Duration::from_nanos(gained_ns)).min(now);
+        let most = now + AHEAD_MAX.min(now - self.begun);
+        self.behind_since = (self.behind_since + Duration::from_nanos(gained_ns)).min(most);
     }
 
     /// At a window's end: whether enough has moved; if so the next begins.

@@ -19,7 +19,7 @@ pub fn wait_readable<'f>(
     wait_ready(fds.into_iter().map(|fd| (fd, Interest::READ)), timeout)
 }
 
-/// The same, each for what it is looked at.
+/// As [`wait_readable`], but each descriptor may be waited for to be writable.
 ///
 /// # Errors
 /// No memory.

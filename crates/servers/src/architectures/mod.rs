@@ -130,7 +130,7 @@ pub const ARCHITECTURES: &[Architecture] = &[
     },
     Architecture {
         name: "mp",
-        is: "a pool of processes, one connection each, blocking calls, a cache of its own each",
+        is: "a pool of processes, one connection each, a cache of its own each",
         known_as: "Apache prefork",
         paper: "Choi05 2",
         accept: Performer::Process,

@@ -3,17 +3,19 @@
 //! Paper: Choi05 section 2, figure 1 (a); Pariag07 section 2. Brecht04 section 4.2 for how such a
 //! process accepts.
 //!
-//! Same: processes are forked before the first connection; each accepts for itself, performs every
-//! step with blocking calls in turn, and has a cache of its own. A disk stops one of them.
+//! Same: processes are forked before the first connection; each accepts for itself, performs one
+//! step after the other and waits with each, and has a cache of its own. A disk stops one of them.
 //!
 //! Different: a process takes one connection and serves it to its end before the next, whatever
 //! accept-limit says. It waits by epoll for several listening sockets and for the order to end,
-//! and of all that are free one is woken for each connection. Keep-alive holds a process for an
-//! idle connection, and so does a slow client's head. When more connections wait than processes
-//! are free, the supervisor evicts as many as wait, those that have waited for longest. It reads
-//! from a scoreboard, as Apache has one, what each process does. As the processes are many, what
-//! an address has and which process may verify a password are words that all of them share, each
-//! writes its log itself, and the memory for cached content is divided among them.
+//! and of all that are free one is woken for each connection. Its connection's socket does not
+//! block: where a call would have waited it waits by poll for the socket and for its eviction.
+//! Keep-alive holds a process for an idle connection, and so does a slow client. When more
+//! connections wait than processes are free, the supervisor evicts as many as wait, those that have
+//! waited for longest. It reads from a scoreboard, as Apache has one, what each process does. As
+//! the processes are many, what an address has and which process may verify a password are words
+//! that all of them share, each writes its log itself, and the memory for cached content is divided
+//! among them.
 
 use std::io;
 

@@ -11,12 +11,12 @@
 //! before more are accepted. With poll, because several listening sockets may be waited for and a
 //! drain must end the wait; one at a time, because each connection would wake all who wait.
 //! Keep-alive, which JAWS97's clients did not use, holds a thread for an idle connection, and so
-//! does a slow client's head: when too few threads are free the connection that has waited for
-//! longest is closed (`--make-room off`: idle ones only, when no thread is), and where none can be
-//! those that are busy end with a reply, so that the threads are shared by all who come. Patience
-//! is a timeout of the socket, as its listening socket hands it on, and is looked at again after
-//! each call, so that a trickle does not renew it. Who asks for what another thread loads already
-//! waits for that one.
+//! does a slow client: when too few threads are free the connection that has waited for longest is
+//! closed (`--make-room off`: idle ones only, when no thread is), or, if connections wait, the
+//! slowest transfer is ended. Where none can be, those that are busy end with a reply, so that the
+//! threads are shared by all connections. Patience is a timeout of the socket, as its listening
+//! socket hands it on, and is looked at again after each call, so that a trickle does not renew it.
+//! Who asks for what another thread loads already waits for that one.
 
 use std::io;
 

@@ -264,7 +264,7 @@ impl<'s> Books<'s> {
         dialog.session.tell(Event::Failed, &self.now);
     }
 
-    /// It is closed for another one.
+    /// Counts a connection that is closed for another one.
     pub(crate) fn evicted(&mut self, dialog: &Dialog) {
         self.tally.add(Counter::Evicted, 1);
         self.tally.add(Counter::EvictedSlow, (!dialog.session.view().is_idle).into());

@@ -40,7 +40,7 @@ pub(crate) struct Intake {
     scarcity: Scarcity,
 }
 
-/// Whether slow clients hold the places: whether at least half of the connections that were
+/// Whether slow clients hold the places: whether more than half of the connections that were
 /// accepted in a window took the place of one with a slow head, body or reply. What waits then
 /// waits for places and not for the processor, so it does not tell that SYNs are to be refused.
 struct Scarcity {
@@ -199,9 +199,10 @@ impl Intake {
 
 impl Scarcity {
     fn observe(&mut self, server: &Server, now: Instant) -> bool {
-        if now - self.since >= SCARCITY_WINDOW {
-            let [slow, accepted] =
-                [Counter::EvictedSlow, Counter::Accepted].map(|of| server.counters.total(of));
+        let [slow, accepted] =
+            [Counter::EvictedSlow, Counter::Accepted].map(|of| server.counters.total(of));
+        // While none is accepted nothing is known.
+        if now - self.since >= SCARCITY_WINDOW && accepted != self.accepted {
             let went = slow.saturating_sub(self.slow);
             let lacks_places = 2 * went > accepted.saturating_sub(self.accepted);
             *self = Self { since: now, slow, accepted, lacks_places };

@@ -102,7 +102,7 @@ impl Service for InPlace {
 }
 
 impl<C: Calls> Connection<C> {
-    /// It is closed for another one. As below, nothing is kept for its peer.
+    /// Prepares it to be closed for another one: as below, nothing is kept for its peer.
     pub(crate) fn evicted(&mut self, books: &mut Books<'_>) {
         books.evicted(&self.dialog);
         if matches!(self.dialog.session.want(), Want::Send(..)) {

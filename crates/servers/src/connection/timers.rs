@@ -125,8 +125,13 @@ impl Timers {
 
     /// When the first of them may be evicted.
     pub(crate) fn goes_at(&self, stays: Duration) -> Option<Instant> {
-        let firsts = self.waiting(stays).take(1).chain(self.behind());
-        firsts.map(|(_, at)| at).min()
+        self.firsts_go_at(stays).into_iter().flatten().min()
+    }
+
+    /// The same of those that wait, and of transfers.
+    pub(crate) fn firsts_go_at(&self, stays: Duration) -> [Option<Instant>; 2] {
+        let waits = self.waiting(stays).next();
+        [waits.map(|(_, at)| at), self.behind().map(|(_, at)| at).min()]
     }
 
     /// All of a kind, in order.

@@ -63,8 +63,8 @@ impl Holding {
         Some(self.connections.at(place).expect("whoever has a deadline is held"))
     }
 
-    /// The one that waits for a request or the rest of a head for longest; who has been answered
-    /// stays for so long.
+    /// The connection that is to be evicted next, if one may be. One that has been answered stays
+    /// for so long.
     pub(crate) fn longest_waiting(&mut self, stays: Duration, now: Instant) -> Option<u64> {
         let Self { connections, timers, .. } = self;
         timers.may_go(stays, now).find_map(|place| {

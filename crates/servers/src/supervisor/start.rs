@@ -273,8 +273,8 @@ fn adjust(listener: &Listener, address: &Address, settings: &Settings) -> Result
     listener.set_nodelay(settings.nodelay).map_err(|e| failed("nodelay", e))
 }
 
-/// Where calls wait, a connection has its first timeouts from its listening socket. They are never
-/// taken away: who waits so may serve on when others were to take his place.
+/// Where calls block, a connection has its first timeouts from its listening socket. They are never
+/// taken away: a worker whose calls block may serve on when others were to take its place.
 fn hand_on_patience(
     settings: &Settings,
     architecture: &Architecture,
@@ -283,7 +283,7 @@ fn hand_on_patience(
     let limits = &settings.limits;
     let (receive, send) = (life::first_patience(limits), life::long_patience(limits));
     let parts_wait = settings.sendfile == Some(Sendfile::Blocking);
-    let waits = matches!(architecture.holder, Holder::Thread | Holder::Process) || parts_wait;
+    let waits = architecture.holder == Holder::Thread || parts_wait;
     let mut listeners = listeners.iter().filter(|_| waits);
     let set = listeners.try_for_each(|listener| listener.set_timeouts(receive, send));
     set.map_err(|e| Failure::Machine(format!("cannot set timeouts: {e}")))

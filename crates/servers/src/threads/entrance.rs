@@ -12,7 +12,7 @@ use h1::{Lookup, Miss, Tag};
 use measure::Duration;
 use os::{Blocking, File, Listener, Socket, SpareDescriptor};
 
-use super::holds::{Does, Hold, Holds, Latest};
+use super::holds::{Does, Hold, Holds, Wanted};
 use super::life::Keeper;
 use crate::connection::books::Books;
 use crate::connection::gate::{HEAD_MIN, behind_min, stays};
@@ -142,24 +142,26 @@ impl<'h> Entrance<'h> {
         self.holds.leaving() > 0
     }
 
-    /// Closes so many of those that have waited for longest, if there are; returns how many.
-    pub(super) fn close_longest(&self, most: usize) -> usize {
-        if most == 0 {
+    /// Evicts connections until as many threads are free as are `wanted`, where so many will be
+    /// soon; transfers only for connections that wait. Returns how many.
+    pub(super) fn evict(&self, wanted: usize, waiting: usize, free_soon: usize) -> usize {
+        if wanted <= free_soon {
             return 0;
         }
         let now = os::clock::monotonic();
         let is_slow_since = |least| self.server.settings.make_room.then_some(now - least);
-        let latest = Latest {
+        let evicted = self.holds.evict(&Wanted {
+            most: wanted - free_soon,
+            transfers_max: waiting.saturating_sub(free_soon),
             idle: now - stays(self.server),
             head: is_slow_since(HEAD_MIN),
-            transfer: is_slow_since(behind_min(self.holds.len(), most)),
-        };
-        let closed = self.holds.close_longest(most, &latest);
+            transfer: is_slow_since(behind_min(self.holds.len(), waiting)),
+        });
         let mut tally = Tally::default();
-        tally.add(Counter::Evicted, closed as u64);
-        tally.add(Counter::EvictedSlow, self.holds.take_slow().into());
+        tally.add(Counter::Evicted, evicted.all as u64);
+        tally.add(Counter::EvictedSlow, evicted.slow as u64);
         tally.publish(&self.server.counters, self.worker.row);
-        closed
+        evicted.all
     }
 
     /// The order to end has come: each reply in hand is the last.

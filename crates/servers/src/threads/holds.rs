@@ -11,6 +11,8 @@ use super::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard, PoisonErr
 /// It waits for neither; it was told to go.
 const BUSY: u64 = u64::MAX;
 const LEAVES: u64 = u64::MAX - 1;
+/// Its transfer was ended.
+const CUT: u64 = u64::MAX - 2;
 /// Set in the time since when it waits: in a transfer.
 const TRANSFERS: u64 = 1;
 
@@ -26,11 +28,23 @@ pub(crate) enum Does {
     Ends,
 }
 
-/// Since when a connection has to have waited to be evicted. `None`: those are not.
-pub(super) struct Latest {
+/// How many connections are to be evicted, and since when each has to have waited. `None`: those
+/// are not.
+pub(super) struct Wanted {
+    pub(super) most: usize,
+    /// Of these, how many may be in a transfer.
+    pub(super) transfers_max: usize,
     pub(super) idle: Instant,
     pub(super) head: Option<Instant>,
     pub(super) transfer: Option<Instant>,
+}
+
+/// How many connections were evicted.
+#[derive(Default)]
+pub(super) struct Evicted {
+    pub(super) all: usize,
+    /// Of these, those that were not between two requests.
+    pub(super) slow: usize,
 }
 
 /// All of them, by descriptor.
@@ -38,8 +52,6 @@ pub(super) struct Holds {
     all: Mutex<HashMap<u32, Arc<Hold>>>,
     /// Those that were told to go and have not gone yet.
     leaving: AtomicU32,
-    /// Evicted connections that were not between two requests, since this was last read.
-    slow: AtomicU32,
 }
 
 /// One of them.
@@ -56,8 +68,7 @@ pub(super) struct Hold {
 
 impl Holds {
     pub(super) fn new() -> Self {
-        let (leaving, slow) = (AtomicU32::new(0), AtomicU32::new(0));
-        Self { all: Mutex::new(HashMap::new()), leaving, slow }
+        Self { all: Mutex::new(HashMap::new()), leaving: AtomicU32::new(0) }
     }
 
     pub(super) fn insert(&self, socket: Arc<Socket>, listener: usize) -> Arc<Hold> {
@@ -75,9 +86,13 @@ impl Holds {
     /// one has it.
     pub(super) fn remove(&self, hold: &Hold) {
         self.locked().remove(&hold.socket.id());
-        if hold.waits_since.swap(BUSY, AcqRel) == LEAVES {
+        let known = hold.waits_since.swap(BUSY, AcqRel);
+        if known == CUT {
+            // What its peer has not taken is not kept for it.
+            hold.socket.reset_on_close();
+        }
+        if let LEAVES | CUT = known {
             self.leaving.fetch_sub(1, Release);
-            self.slow.fetch_add(u32::from(!hold.is_idle.load(Relaxed)), Relaxed);
         }
     }
 
@@ -92,10 +107,20 @@ impl Holds {
             Does::Transfers(since) => since.ns | TRANSFERS,
             Does::Serves | Does::Ends => BUSY,
         };
-        let known = hold.waits_since.load(Relaxed);
-        let changes = || hold.waits_since.compare_exchange(known, says, AcqRel, Relaxed);
-        if known != LEAVES && (known == says || changes().is_ok()) {
-            return false;
+        loop {
+            let known = hold.waits_since.load(Acquire);
+            let changes = || hold.waits_since.compare_exchange(known, says, AcqRel, Relaxed);
+            match (known, does) {
+                (LEAVES, _) => break,
+                (CUT, Does::Transfers(_)) => return true,
+                // The transfer was complete by then: its last bytes are not to be lost.
+                (CUT, _) => {
+                    hold.waits_since.store(LEAVES, Release);
+                    return true;
+                }
+                _ if known == says || changes().is_ok() => return false,
+                _ => {}
+            }
         }
         // While it still waits, or ends, it goes. A reply may take long: somebody else has to.
         if let Does::Serves | Does::Transfers(_) = does {
@@ -111,50 +136,62 @@ impl Holds {
         self.leaving.load(Acquire)
     }
 
-    /// Reads how many connections were evicted that were not between two requests, since this was
-    /// last read. A request that was faster has been answered, and does not count.
-    pub(super) fn take_slow(&self) -> u32 {
-        self.slow.swap(0, Relaxed)
+    /// Evicts connections: those that have waited for longest for a request or for the rest of a
+    /// head, and if they are too few the transfers that have been too slow for longest.
+    pub(super) fn evict(&self, wanted: &Wanted) -> Evicted {
+        let all = self.locked();
+        let waits = |hold: &Hold, since: u64| {
+            let is_idle = hold.is_idle.load(Relaxed);
+            let until = if is_idle { Some(wanted.idle) } else { wanted.head };
+            since & TRANSFERS == 0 && until.is_some_and(|until| since <= until.ns)
+        };
+        let is_slow = |_: &Hold, since: u64| {
+            let until = wanted.transfer;
+            since & TRANSFERS != 0 && until.is_some_and(|until| since <= until.ns)
+        };
+        let mut evicted = Evicted::default();
+        self.evict_longest(&all, wanted.most, waits, &mut evicted);
+        let transfers_max = wanted.transfers_max.saturating_sub(evicted.all);
+        self.evict_longest(&all, transfers_max, is_slow, &mut evicted);
+        evicted
     }
 
-    /// Closes up to `most` connections, those that have waited for longest, and transfers only
-    /// after all that wait for a request. Returns how many.
-    pub(super) fn close_longest(&self, most: usize, latest: &Latest) -> usize {
-        let all = self.locked();
-        let waits = |hold: &Hold| {
-            let since = hold.waits_since.load(Relaxed);
-            let until = match since & TRANSFERS {
-                TRANSFERS => latest.transfer,
-                _ if hold.is_idle.load(Relaxed) => Some(latest.idle),
-                _ => latest.head,
-            };
-            until.is_some_and(|until| since <= until.ns).then_some(since)
-        };
-        let waiting = all.values().filter_map(|hold| Some((waits(hold)?, hold)));
-        let mut longest: Vec<_> = waiting.collect();
+    fn evict_longest(
+        &self,
+        all: &HashMap<u32, Arc<Hold>>,
+        most: usize,
+        may_go: impl Fn(&Hold, u64) -> bool,
+        evicted: &mut Evicted,
+    ) {
+        let waiting = all.values().map(|hold| (hold.waits_since.load(Relaxed), hold));
+        let mut longest: Vec<_> = waiting.filter(|(since, hold)| may_go(hold, *since)).collect();
         if longest.len() > most {
-            let order = |(since, _): &(u64, _)| (since & TRANSFERS, *since);
-            longest.select_nth_unstable_by_key(most, order);
+            longest.select_nth_unstable_by_key(most, |(since, _)| *since);
             longest.truncate(most);
         }
-        longest.iter().filter(|(since, hold)| self.close(hold, *since)).count()
+        for (since, hold) in longest {
+            let is_idle = hold.is_idle.load(Relaxed);
+            if self.close(hold, since) {
+                evicted.all += 1;
+                evicted.slow += usize::from(!is_idle);
+            }
+        }
     }
 
     /// `false`: its thread was faster, and it does not wait any more.
     fn close(&self, hold: &Hold, since: u64) -> bool {
+        let transfers = since & TRANSFERS != 0;
+        let leaves = if transfers { CUT } else { LEAVES };
         self.leaving.fetch_add(1, AcqRel);
-        if hold.waits_since.compare_exchange(since, LEAVES, AcqRel, Relaxed).is_err() {
+        if hold.waits_since.compare_exchange(since, leaves, AcqRel, Relaxed).is_err() {
             self.leaving.fetch_sub(1, AcqRel);
             return false;
         }
-        if since & TRANSFERS != 0 {
-            // What the peer has not taken is not kept for it.
-            hold.socket.reset_on_close();
-            return hold.socket.shutdown_both().is_ok();
-        }
         // Its thread receives an end, as if the peer had closed; a request that was faster is
-        // answered before.
-        hold.socket.shutdown_read().is_ok()
+        // answered before. In a transfer it may wait to send.
+        let ended =
+            if transfers { hold.socket.shutdown_both() } else { hold.socket.shutdown_read() };
+        ended.is_ok()
     }
 
     pub(super) fn len(&self) -> usize {

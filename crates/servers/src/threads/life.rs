@@ -19,6 +19,10 @@ use crate::shared::settings::Sendfile;
 /// Bytes received per call: a browser's head. On the stack, of which each thread has its own.
 const BUFFER_BYTES: usize = 2 << 10;
 
+/// Bytes of a file sent by one call. While it waits nobody sees whether its peer takes them: this
+/// is as much as a peer at 128 KiB/s takes before it could be evicted as too slow.
+const SENT_AT_ONCE_BYTES: u64 = 128 << 10;
+
 /// Calls that wait for no longer than they are told.
 pub(crate) trait Patient: Calls {
     /// The session's patience is now this: the calls that follow wait for less, or not much longer.
@@ -115,7 +119,7 @@ pub(crate) fn live<C: Patient>(
         }
         connection.hears = view.hears;
         connection.calls.set_patience(&view, books.now.at, &books.server.limits);
-        let bytes = u64::MAX;
+        let bytes = SENT_AT_ONCE_BYTES;
         let mut share = Share { until: Until::Blocked, wants: 1, bytes, buffer: &mut buffer };
         // Blocked: the socket's patience is over; whether the session's is, its deadline says.
         if books.work(0, connection, &mut share, service) == Progress::Over {
@@ -125,7 +129,7 @@ pub(crate) fn live<C: Patient>(
     connection.evicted(books);
 }
 
-/// Calls of a socket that blocks.
+/// Calls of a socket that blocks, or that are made when it is ready.
 pub(crate) struct Waiting {
     socket: Arc<Socket>,
     how: Option<Sendfile>,

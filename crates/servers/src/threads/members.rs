@@ -175,9 +175,9 @@ impl<C> Members<C> {
         free == 0 || free < self.bounds.low() && !self.may_grow()
     }
 
-    /// How many are to be free, where somebody waits for one or nobody does.
-    pub(super) fn wanted(&self, is_waited_for: bool) -> u32 {
-        self.bounds.reserve.max(u32::from(is_waited_for))
+    /// How many are to be free.
+    pub(super) const fn reserve(&self) -> usize {
+        self.bounds.reserve as usize
     }
 
     /// How many connections can be taken by those that are free or can join.

@@ -112,8 +112,9 @@ impl<'h> Pool<'h> {
         let is_free = members.free() > 0;
         let has_grown = !is_free && members.may_grow() && self.spawn(scope, serve).is_ok();
         let is_waited_for = !is_free && !has_grown && members.is_waited_for(self);
-        let wanted = if has_grown { 0 } else { members.wanted(is_waited_for) };
-        let closed = self.entrance.close_longest(wanted.saturating_sub(coming) as usize);
+        let waiting = if is_waited_for { worker.waiting().max(1) } else { 0 };
+        let wanted = if has_grown { 0 } else { waiting.max(members.reserve()) };
+        let closed = self.entrance.evict(wanted, waiting, coming as usize);
         let makes_room = server.settings.make_room;
         members.press(is_waited_for && !(makes_room && self.entrance.is_leaving()));
         closed > 0 || !is_waited_for

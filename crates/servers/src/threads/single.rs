@@ -56,6 +56,8 @@ pub(crate) struct Single<'s> {
     drained: Cell<u32>,
     /// What its connection waits for, if it may be evicted.
     waits: Cell<Option<Waits>>,
+    /// Its connection was evicted while it sent.
+    is_cut: Cell<bool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,9 +79,10 @@ enum Taken {
 /// What came of a wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Came {
-    /// Something to receive, or what says when there is nothing: the socket's own patience.
+    /// Something to receive, or room to send.
     Bytes,
-    /// The order to end, or the end of what the session grants.
+    /// The order to end, or so much time that it is to be looked for, or the end of what the
+    /// session grants.
     Nothing,
     /// Its eviction, or an order not to wait for it.
     End,
@@ -102,6 +105,7 @@ impl<'s> Single<'s> {
             first: Cell::new(0),
             drained: Cell::new(0),
             waits: Cell::new(None),
+            is_cut: Cell::new(false),
         })
     }
 
@@ -112,6 +116,7 @@ impl<'s> Single<'s> {
     /// The machine refuses to wait.
     pub(crate) fn accept(&self, books: &mut Books<'_>) -> io::Result<Option<(Socket, usize)>> {
         self.waits.set(None);
+        self.is_cut.set(false);
         self.intake.borrow_mut().give_way(self.worker);
         self.scoreboard.set(self.worker.number, State::Free);
         let mut is_woken = false;
@@ -287,13 +292,11 @@ impl<'s> Single<'s> {
         Ok(if is_evicted { Came::End } else { Came::Nothing })
     }
 
-    /// What came of it is the end of its connection.
-    fn ends(&self) {
-        if !self.is_draining() {
-            self.server.counters.count(Counter::Evicted);
-            if self.waits.get() != Some(Waits::Request) {
-                self.server.counters.count(Counter::EvictedSlow);
-            }
+    /// Counts the eviction of a connection that was not sending.
+    fn count_eviction(&self) {
+        self.server.counters.count(Counter::Evicted);
+        if self.waits.get() != Some(Waits::Request) {
+            self.server.counters.count(Counter::EvictedSlow);
         }
     }
 
@@ -347,6 +350,10 @@ impl Keeper for Single<'_> {
         self.worker.order.is_draining()
     }
 
+    fn is_cut(&self) -> bool {
+        self.is_cut.get()
+    }
+
     fn is_wanted(&self) -> bool {
         self.scoreboard.is_pressed()
     }
@@ -368,15 +375,16 @@ impl Attentive<'_> {
         match self.single.attend(&self.socket, interest, self.until)? {
             Came::Bytes => Ok(()),
             Came::Nothing => Err(io::ErrorKind::WouldBlock.into()),
+            Came::End if interest == WRITE => {
+                self.single.is_cut.set(true);
+                Err(io::ErrorKind::WouldBlock.into())
+            }
             Came::End => {
-                self.single.ends();
-                if interest == Interest::READ {
-                    // As if the peer had closed; a request that was faster is answered before.
-                    return self.socket.shutdown_read();
+                if !self.single.is_draining() {
+                    self.single.count_eviction();
                 }
-                // What the peer has not taken is not kept for it.
-                self.socket.reset_on_close();
-                Err(io::ErrorKind::BrokenPipe.into())
+                // As if the peer had closed; a request that was faster is answered before.
+                self.socket.shutdown_read()
             }
         }
     }
@@ -389,12 +397,20 @@ impl Attentive<'_> {
         match send(&mut self.calls) {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                 self.attend(WRITE)?;
-                send(&mut self.calls)
+                let sent = send(&mut self.calls);
+                if sent.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock) {
+                    // There is room, and the kernel has no memory for it.
+                    std::thread::sleep(NO_MEMORY_FOR);
+                }
+                sent
             }
             sent => sent,
         }
     }
 }
+
+/// How long a send waits that the kernel has no memory for, before it is tried again.
+const NO_MEMORY_FOR: Duration = Duration::from_millis(2);
 
 const WRITE: Interest = Interest { read: false, write: true };
 

@@ -288,7 +288,7 @@ impl<'p> Acceptor<'p> {
             if is_waited_for { (self.waiting.len() + books.worker.waiting()).max(1) } else { 0 };
         let reserve = if has_threads { spawner.reserve as usize } else { 0 };
         let wanted = waiting.max(reserve);
-        let closed = entrance.close_longest(wanted.saturating_sub(coming as usize));
+        let closed = entrance.evict(wanted, waiting, coming as usize);
         let makes_room = books.server.settings.make_room;
         let is_pressed = is_waited_for && !(makes_room && entrance.is_leaving());
         spawner.pressed.store(is_pressed, Release);

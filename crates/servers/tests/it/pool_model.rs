@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use loom::thread;
 use measure::Instant;
 
-use holds::{Does, Holds, Latest};
+use holds::{Does, Holds, Wanted};
 use loads::Loads;
 use members::{Bounds, Came, Door, Members, Stays};
 use sync::{AtomicBool, AtomicU32, Condvar, Mutex, MutexGuard, Socket};
@@ -291,13 +291,48 @@ fn nobody_is_closed_for_room_without_knowing() {
                     holds.remove(&hold);
                 })
             };
-            let at = Instant::from_ms(3);
-            let closed =
-                holds.close_longest(1, &Latest { idle: at, head: Some(at), transfer: None });
+            let evicted = holds.evict(&one_wanted()).all;
             let coming = holds.leaving() + members.free();
-            assert!(asks || closed == 0 || coming > 0, "another would be closed for the same");
+            assert!(asks || evicted == 0 || coming > 0, "another would be closed for the same");
             thread.join().unwrap();
             assert_eq!((holds.leaving(), members.free()), (0, 1));
+        });
+    }
+}
+
+/// Any connection may be evicted.
+fn one_wanted() -> Wanted {
+    let at = Instant::from_ms(3);
+    Wanted { most: 1, transfers_max: 1, idle: at, head: Some(at), transfer: Some(at) }
+}
+
+/// A transfer that is ended amid is reset, and one that was complete by then is not.
+#[test]
+fn a_complete_reply_is_not_reset() {
+    for completes in [true, false] {
+        explore(3, move || {
+            let (holds, socket) = (Arc::new(Holds::new()), Arc::new(Socket::new(7)));
+            let hold = holds.insert(Arc::clone(&socket), 0);
+            let thread = {
+                let holds = Arc::clone(&holds);
+                thread::spawn(move || {
+                    let transfers = || Does::Transfers(Instant::from_ms(1));
+                    let mut is_told = holds.says(&hold, false, transfers());
+                    is_told |= holds.says(&hold, false, transfers());
+                    if completes {
+                        holds.says(&hold, true, Does::Waits(Instant::from_ms(2)));
+                    }
+                    holds.remove(&hold);
+                    is_told
+                })
+            };
+            let evicted = holds.evict(&one_wanted());
+            let is_told = thread.join().unwrap();
+            assert_eq!(holds.leaving(), 0);
+            let is_reset = socket.is_reset.load(SeqCst);
+            assert!(!is_reset || !completes, "its last bytes are lost");
+            assert!(is_reset || completes || evicted.all == 0, "what it has not taken is kept");
+            assert!(!is_told || evicted.all == 1);
         });
     }
 }

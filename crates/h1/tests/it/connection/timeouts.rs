@@ -170,17 +170,18 @@ fn what_went_faster_counts_for_two_stall_timeouts() {
     assert_eq!(windows(3_000, 49), 10);
 }
 
-/// Who is behind the rate for crowded times, and since when, in milliseconds from the begin.
+/// Since when a peer has been too slow, in milliseconds from the begin.
 #[test]
 fn transfers_fall_behind_when_they_are_slow() {
     // Bytes that move at each 500 ms, and since when the peer is behind after the last.
-    let rows: [(&[u64], u64); 5] = [
+    let rows: [(&[u64], u64); 6] = [
         (&[0], 0),
         (&[100, 100], 200),
         (&[0, 0, 400, 100], 500),
-        // A burst brings it up to date, and counts for nothing later.
-        (&[0, 0, 3_000, 0], 1_500),
-        (&[500, 600, 0], 1_000),
+        // A burst counts for as long as the transfer has lasted, and for no more.
+        (&[3_000, 0, 0], 1_000),
+        (&[0, 0, 1_700, 0], 1_700),
+        (&[0, 0, 3_400, 0], 3_000),
     ];
     for (moves, expected_ms) in rows {
         let limits = Limits { window_bytes: 1 << 20, crowded_rate_min: 1_000, ..limits() };

@@ -240,12 +240,12 @@ impl<'s, 'p> Door<'s, 'p> {
         self.belts[0].put(&mut self.batch, self.books.now.at);
     }
 
-    /// At the maximum whoever waits for longest is told to go first.
+    /// At the maximum another connection is to be evicted first.
     fn asks_for_room(&mut self) -> bool {
         let is_crowded = self.accepting.gate.is_crowded();
         if is_crowded && self.accepting.gate.room(self.plant.open()) == 0 {
             self.waits_for_room = true;
-            let number = self.plant.sends_away();
+            let number = self.plant.sends_away(self.books.now.at);
             self.belts[number].nudge();
         }
         self.waits_for_room

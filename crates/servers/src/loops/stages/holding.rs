@@ -216,7 +216,7 @@ impl<'s, 'p> Holding<'s, 'p> {
             carried.connection.expired(self.polled, &mut self.books);
             self.again_later(token);
         }
-        self.plant.may_go(self.number, self.timers.goes_at(self.stays));
+        self.plant.may_go(self.number, self.timers.firsts_go_at(self.stays));
         self.books.publish();
     }
 

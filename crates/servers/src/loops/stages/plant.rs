@@ -30,8 +30,9 @@ pub(crate) struct Plant<'s> {
     queued: AtomicUsize,
     /// By stage: of the connections that wait for their client there, so many are to be evicted.
     to_go: [AtomicUsize; STAGES_MAX],
-    /// By stage: when one of them may be, in nanoseconds; [`NOBODY`].
-    goes_at: [AtomicU64; STAGES_MAX],
+    /// By stage: when the first that waits for a request or for the rest of a head may be, and the
+    /// first transfer; in nanoseconds, or [`NOBODY`].
+    goes_at: [[AtomicU64; 2]; STAGES_MAX],
     /// The order to end has come.
     is_draining: AtomicBool,
     /// All have gone, and nobody comes any more.
@@ -68,7 +69,7 @@ impl<'s> Plant<'s> {
             closes: AtomicU64::new(0),
             queued: AtomicUsize::new(0),
             to_go: Default::default(),
-            goes_at: [const { AtomicU64::new(NOBODY) }; STAGES_MAX],
+            goes_at: [const { [const { AtomicU64::new(NOBODY) }; 2] }; STAGES_MAX],
             is_draining: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             door: Wake::new()?,
@@ -181,28 +182,34 @@ impl<'s> Plant<'s> {
 
     /// When a connection may be evicted; `None`: none waits for its client.
     pub(super) fn goes_at(&self) -> Option<Instant> {
-        let (ns, _) = self.goes_first();
-        (ns != NOBODY).then_some(Instant { ns })
+        let firsts = [0, 1].map(|kind| self.goes_first(kind).0);
+        firsts.into_iter().min().filter(|ns| *ns != NOBODY).map(|ns| Instant { ns })
     }
 
-    /// The same, with the number of its stage.
-    fn goes_first(&self) -> (u64, usize) {
-        let all = self.goes_at.iter().map(|ns| ns.load(SeqCst)).zip(0..);
+    /// When the first of a kind may be evicted, and the number of its stage.
+    fn goes_first(&self, kind: usize) -> (u64, usize) {
+        let all = self.goes_at.iter().map(|kinds| kinds[kind].load(SeqCst)).zip(0..);
         all.min().expect("there are stages")
     }
 
-    /// In the stage of that number one that waits for its client may be evicted from then on.
-    pub(super) fn may_go(&self, number: usize, at: Option<Instant>) {
-        let ns = at.map_or(NOBODY, |at| at.ns);
-        if ns < self.goes_at[number].swap(ns, SeqCst) {
+    /// In the stage of that number the first that waits may be evicted from then on, and the first
+    /// transfer.
+    pub(super) fn may_go(&self, number: usize, firsts: [Option<Instant>; 2]) {
+        let mut is_earlier = false;
+        for (word, at) in self.goes_at[number].iter().zip(firsts) {
+            let ns = at.map_or(NOBODY, |at| at.ns);
+            is_earlier |= ns < word.swap(ns, SeqCst);
+        }
+        if is_earlier {
             self.tell(&self.waits_for_room);
         }
     }
 
-    /// One connection is to be evicted, unless one was to be and has not been yet. Returns the
+    /// One connection is to be evicted: a transfer only if none that waits may be. Returns the
     /// number of its stage, which is to be told.
-    pub(super) fn sends_away(&self) -> usize {
-        let (_, number) = self.goes_first();
+    pub(super) fn sends_away(&self, now: Instant) -> usize {
+        let [waits, transfers] = [0, 1].map(|kind| self.goes_first(kind));
+        let (_, number) = if waits.0 <= now.ns { waits } else { transfers };
         self.to_go[number].store(1, SeqCst);
         number
     }

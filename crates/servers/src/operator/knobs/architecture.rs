@@ -331,8 +331,9 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "make-room",
         value: "on|off",
         reason: "at the maximum of connections (or threads) the one that has waited longest for a \
-                 request, or for the rest of a head, is closed for one who comes, unless another \
-                 worker has room: else idle and slow clients keep all others out. mt and \
+                 request, or for the rest of a head, is closed for a new one, unless another \
+                 worker has room; if there is none, the slowest transfer (crowded-rate-min). Else \
+                 idle and slow clients keep all others out. mt and \
                  thread-per-request keep one thread in 64 free by that. off, as in the papers: \
                  accepting rests until a ninth have gone, and mt closes only who is idle",
         takes: Takes::All,

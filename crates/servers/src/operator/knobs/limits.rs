@@ -57,9 +57,10 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "crowded-rate-min",
         value: "0..1000000000 bytes/s",
-        reason: "while no place is free: of bodies and answers that have been slower for a second, \
-                 the one furthest behind is ended for a new connection, if none can be closed that \
-                 asks for nothing. 0: none is. A slow mobile network has ten times as much",
+        reason: "while no place is free, with --make-room: of bodies and answers that have been \
+                 slower for a second, the slowest is ended for a new connection, if none waits for \
+                 a request or for the rest of a head. 0: none is. As many connections as may be \
+                 need far more than this together, or the link of the server ends them",
         takes: Takes::All,
         set: |s, v| {
             put(&mut s.limits.crowded_rate_min, Ok(u64::from(number(v, 0, 1_000_000_000)?)))

@@ -21,8 +21,8 @@ impl Completions<'_> {
         self.gate.room(open)
     }
 
-    /// For each newcomer at the maximum the one goes that has waited longest for a request or the
-    /// rest of a head; the next may come as long as there is such a one.
+    /// For each connection beyond the maximum another one is evicted; the next may come as long as
+    /// one may be.
     pub(super) fn make_room(&mut self) -> io::Result<()> {
         for _ in 0..self.owed() {
             let Some(token) = self.who_may_go() else { break };

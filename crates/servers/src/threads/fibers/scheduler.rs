@@ -312,7 +312,8 @@ impl<'s> Scheduler<'s> {
         let state = &mut *self.state.borrow_mut();
         state.asks_about(number, false);
         let State { slots, poller, timers, .. } = state;
-        timers.set(number, deadline);
+        // It cannot be evicted while another works for it.
+        timers.set(number, deadline.map(|due| Deadline { waits_since: None, ..due }));
         let slot = slots.of(number);
         if let Some(socket) = slot.socket.as_ref().filter(|_| slot.is_watched) {
             // As above.

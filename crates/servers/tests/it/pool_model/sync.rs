@@ -17,11 +17,13 @@ pub(crate) struct Socket {
     id: u32,
     /// Who reads it receives an end.
     pub(crate) is_over: AtomicBool,
+    /// What was sent is not kept when it is closed.
+    pub(crate) is_reset: AtomicBool,
 }
 
 impl Socket {
     pub(crate) fn new(id: u32) -> Self {
-        Self { id, is_over: AtomicBool::new(false) }
+        Self { id, is_over: AtomicBool::new(false), is_reset: AtomicBool::new(false) }
     }
 
     pub(crate) const fn id(&self) -> u32 {
@@ -37,5 +39,7 @@ impl Socket {
         self.shutdown_read()
     }
 
-    pub(crate) const fn reset_on_close(&self) {}
+    pub(crate) fn reset_on_close(&self) {
+        self.is_reset.store(true, SeqCst);
+    }
 }
