@@ -119,9 +119,10 @@ impl<F> Sending<F> {
     }
 }
 
-/// How long a buffer of some megabytes, of which a third has to be free before bytes move again,
-/// may stay silent towards a client that takes 200 KB/s.
-const AHEAD_MAX: Duration = Duration::from_secs(5);
+/// A buffer of a megabyte, of which a third has to be free before bytes move again, is silent for
+/// so long towards a client that takes 300 KB/s. More would count for a client that takes nothing:
+/// in its first seconds the kernel still enlarges the buffer.
+const AHEAD_MAX: Duration = Duration::from_secs(1);
 
 /// How fast bytes move, judged at the end of each window. What went faster than asked counts for
 /// later windows: the kernel takes bytes in bursts of a good part of its buffer, which is seconds

@@ -103,9 +103,9 @@ impl Scoreboard {
         longest.into_iter().filter(evicts).take(most).map(|(n, _)| wake(n)).count()
     }
 
-    /// Whether any connection waits that may be evicted soon.
-    pub(crate) fn has_waiting(&self, is_there: impl Fn(usize) -> bool) -> bool {
-        self.all().any(|(n, word)| word >= WAITS && word & TRANSFERS == 0 && is_there(n))
+    /// Whether any connection may be evicted, now or later.
+    pub(crate) fn has_evictable(&self, is_there: impl Fn(usize) -> bool) -> bool {
+        self.all().any(|(n, word)| word >= WAITS && is_there(n))
     }
 
     /// Says whether a connection waits while no worker is free and none will be. Then a worker that

@@ -102,7 +102,7 @@ impl Lookout {
         board.press(wanted > 0 && free + evicted == 0);
         match wanted {
             0 => Need::None { is_any_free: free > 0 },
-            _ if free + evicted > 0 || board.has_waiting(is_there) => Need::Room,
+            _ if free + evicted > 0 || board.has_evictable(is_there) => Need::Room,
             _ => Need::None { is_any_free: false },
         }
     }
