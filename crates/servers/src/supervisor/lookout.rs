@@ -13,6 +13,7 @@ use crate::connection::gate::behind_min;
 use crate::connection::intake::Intake;
 use crate::shared::admissions::RENEWED_WITHIN;
 use crate::shared::architecture::Holder;
+use crate::shared::counters::Counters;
 use crate::shared::server::{Server, Worker};
 
 /// How often it looks: as soon as the controllers ask for it, in a flood and while it evicts; while
@@ -22,8 +23,8 @@ const LOOK_BUSY: Duration = Duration::from_millis(20);
 /// A site that nobody asks for costs ten looks a second.
 const LOOK_IDLE: Duration = Duration::from_millis(100);
 
-/// For how long a connection waits, while none is accepted, before the processes that should be
-/// free are not counted on.
+/// For how long a connection waits, while none is accepted, before it is looked whether processes
+/// that should be free are stopped.
 const STUCK_FOR: Duration = Duration::from_millis(50);
 
 /// See the head of this file.
@@ -35,6 +36,8 @@ pub(crate) struct Lookout {
     grew: Instant,
     /// Since when some connection has waited, while none was accepted. `None`: none waits.
     waits_since: Option<Instant>,
+    /// Processes that should be free and were seen to be stopped.
+    stopped: usize,
 }
 
 impl Lookout {
@@ -48,6 +51,7 @@ impl Lookout {
             accepted: 0,
             grew: Instant::ORIGIN,
             waits_since: None,
+            stopped: 0,
         })
     }
 
@@ -92,10 +96,14 @@ impl Lookout {
         if waiting == 0 || self.grew == now {
             self.waits_since = None;
         }
-        let is_stuck = now - *self.waits_since.get_or_insert(now) >= STUCK_FOR;
-        let free = board.free_soon(is_there);
-        // A process that should be free may be stopped.
-        let wanted = waiting.saturating_sub(if is_stuck { 0 } else { free });
+        if now - *self.waits_since.get_or_insert(now) >= STUCK_FOR {
+            self.waits_since = None;
+            self.stopped = board.free_soon(|n| is_there(n) && is_stopped(counters, n));
+        } else if waiting == 0 {
+            self.stopped = 0;
+        }
+        let free = board.free_soon(is_there).saturating_sub(self.stopped);
+        let wanted = waiting.saturating_sub(free);
         let slow_since = now - behind_min(counters.workers(), wanted);
         let wake = |worker| orders.wake(worker).wake();
         let evicted = board.evict(wanted, (now, slow_since), is_there, wake);
@@ -106,6 +114,10 @@ impl Lookout {
             _ => Need::None { is_any_free: false },
         }
     }
+}
+
+fn is_stopped(counters: &Counters, worker: usize) -> bool {
+    counters.process(worker).is_some_and(|id| os::process::is_stopped(id as u32))
 }
 
 /// Whether connections need processes.

@@ -152,10 +152,9 @@ impl<'h> Entrance<'h> {
         let is_slow_since = |least| self.server.settings.make_room.then_some(now - least);
         let evicted = self.holds.evict(&Wanted {
             most: wanted - free_soon,
-            transfers_max: waiting.saturating_sub(free_soon),
             idle: now - stays(self.server),
             head: is_slow_since(HEAD_MIN),
-            transfer: is_slow_since(behind_min(self.holds.len(), waiting)),
+            transfer: is_slow_since(behind_min(self.holds.len(), waiting)).filter(|_| waiting > 0),
         });
         let mut tally = Tally::default();
         tally.add(Counter::Evicted, evicted.all as u64);

@@ -1,5 +1,6 @@
 //! The connections that threads hold: which of them wait, since when, and which go for others.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -32,8 +33,6 @@ pub(crate) enum Does {
 /// are not.
 pub(super) struct Wanted {
     pub(super) most: usize,
-    /// Of these, how many may be in a transfer.
-    pub(super) transfers_max: usize,
     pub(super) idle: Instant,
     pub(super) head: Option<Instant>,
     pub(super) transfer: Option<Instant>,
@@ -136,46 +135,36 @@ impl Holds {
         self.leaving.load(Acquire)
     }
 
-    /// Evicts connections: those that have waited for longest for a request or for the rest of a
-    /// head, and if they are too few the transfers that have been too slow for longest.
+    /// Evicts connections: first those between two requests, then those that may be evicted for
+    /// longest. A thread may not have looked yet for the head of a new one, which so is not closed
+    /// for a transfer that has been slow for longer.
     pub(super) fn evict(&self, wanted: &Wanted) -> Evicted {
         let all = self.locked();
-        let waits = |hold: &Hold, since: u64| {
+        let overdue_ns = |hold: &Hold| {
+            let since = hold.waits_since.load(Relaxed);
             let is_idle = hold.is_idle.load(Relaxed);
-            let until = if is_idle { Some(wanted.idle) } else { wanted.head };
-            since & TRANSFERS == 0 && until.is_some_and(|until| since <= until.ns)
+            let until = match since & TRANSFERS {
+                TRANSFERS => wanted.transfer?,
+                _ if is_idle => wanted.idle,
+                _ => wanted.head?,
+            };
+            let overdue_ns = until.ns.checked_sub(since)?;
+            Some((!is_idle, Reverse(overdue_ns), since))
         };
-        let is_slow = |_: &Hold, since: u64| {
-            let until = wanted.transfer;
-            since & TRANSFERS != 0 && until.is_some_and(|until| since <= until.ns)
-        };
-        let mut evicted = Evicted::default();
-        self.evict_longest(&all, wanted.most, waits, &mut evicted);
-        let transfers_max = wanted.transfers_max.saturating_sub(evicted.all);
-        self.evict_longest(&all, transfers_max, is_slow, &mut evicted);
-        evicted
-    }
-
-    fn evict_longest(
-        &self,
-        all: &HashMap<u32, Arc<Hold>>,
-        most: usize,
-        may_go: impl Fn(&Hold, u64) -> bool,
-        evicted: &mut Evicted,
-    ) {
-        let waiting = all.values().map(|hold| (hold.waits_since.load(Relaxed), hold));
-        let mut longest: Vec<_> = waiting.filter(|(since, hold)| may_go(hold, *since)).collect();
-        if longest.len() > most {
-            longest.select_nth_unstable_by_key(most, |(since, _)| *since);
-            longest.truncate(most);
+        let waiting = all.values().filter_map(|hold| Some((overdue_ns(hold)?, hold)));
+        let mut longest: Vec<_> = waiting.collect();
+        if longest.len() > wanted.most {
+            longest.select_nth_unstable_by_key(wanted.most, |(order, _)| *order);
+            longest.truncate(wanted.most);
         }
-        for (since, hold) in longest {
-            let is_idle = hold.is_idle.load(Relaxed);
+        let mut evicted = Evicted::default();
+        for ((is_slow, _, since), hold) in longest {
             if self.close(hold, since) {
                 evicted.all += 1;
-                evicted.slow += usize::from(!is_idle);
+                evicted.slow += usize::from(is_slow);
             }
         }
+        evicted
     }
 
     /// `false`: its thread was faster, and it does not wait any more.

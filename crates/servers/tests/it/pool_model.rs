@@ -303,7 +303,7 @@ fn nobody_is_closed_for_room_without_knowing() {
 /// Any connection may be evicted.
 fn one_wanted() -> Wanted {
     let at = Instant::from_ms(3);
-    Wanted { most: 1, transfers_max: 1, idle: at, head: Some(at), transfer: Some(at) }
+    Wanted { most: 1, idle: at, head: Some(at), transfer: Some(at) }
 }
 
 /// A transfer that is ended amid is reset, and one that was complete by then is not.
