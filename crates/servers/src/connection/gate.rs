@@ -19,8 +19,8 @@ pub(crate) const HEAD_MIN: Duration = Duration::from_millis(2);
 /// A connection in a reply or a body is not evicted before its peer is so far behind the rate that
 /// `crowded-rate-min` asks for: a lost packet that is sent again may take most of a second.
 pub(crate) const BEHIND_MIN: Duration = Duration::from_secs(1);
-/// The same where more connections wait than a process or a thread each can be freed for in a
-/// second: longer than most clients are silent on a network that loses nothing.
+/// The least of that where many connections wait for a process or a thread: on a network that loses
+/// nothing most clients are silent for less.
 const BEHIND_MIN_CROWDED: Duration = Duration::from_millis(100);
 /// So long in a flood, if it has been answered: its user reads what he has got.
 const STAYS_IN_FLOOD: Duration = Duration::from_secs(5);

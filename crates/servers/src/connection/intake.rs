@@ -199,12 +199,15 @@ impl Intake {
 
 impl Scarcity {
     fn observe(&mut self, server: &Server, now: Instant) -> bool {
+        if now - self.since < SCARCITY_WINDOW {
+            return self.lacks_places;
+        }
         let [slow, accepted] =
             [Counter::EvictedSlow, Counter::Accepted].map(|of| server.counters.total(of));
         // While none is accepted nothing is known.
-        if now - self.since >= SCARCITY_WINDOW && accepted != self.accepted {
-            let went = slow.saturating_sub(self.slow);
-            let lacks_places = 2 * went > accepted.saturating_sub(self.accepted);
+        if accepted != self.accepted {
+            let evicted = slow.saturating_sub(self.slow);
+            let lacks_places = 2 * evicted > accepted.saturating_sub(self.accepted);
             *self = Self { since: now, slow, accepted, lacks_places };
         }
         self.lacks_places

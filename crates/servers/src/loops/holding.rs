@@ -65,7 +65,7 @@ impl Holding {
 
     /// The connection that is to be evicted next, if one may be. One that has been answered stays
     /// for so long.
-    pub(crate) fn longest_waiting(&mut self, stays: Duration, now: Instant) -> Option<u64> {
+    pub(crate) fn evictable(&mut self, stays: Duration, now: Instant) -> Option<u64> {
         let Self { connections, timers, .. } = self;
         timers.may_go(stays, now).find_map(|place| {
             let (token, connection) = connections.at(place)?;

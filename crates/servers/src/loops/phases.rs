@@ -367,7 +367,7 @@ impl<'s> Loop<'s> {
     fn who_may_go(&mut self) -> Option<u64> {
         let Server { settings, .. } = self.books.server;
         let may = settings.make_room && self.asked == 0 && !self.accepting.gate.is_draining();
-        may.then(|| self.holding.longest_waiting(self.stays, self.polled)).flatten()
+        may.then(|| self.holding.evictable(self.stays, self.polled)).flatten()
     }
 
     fn close(&mut self, token: u64) {

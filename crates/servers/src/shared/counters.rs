@@ -238,6 +238,11 @@ impl Counters {
         Some(process).filter(|process| !matches!(*process, 0 | BEGINS))
     }
 
+    /// Whether a worker is ready, and its process is not stopped (SIGSTOP).
+    pub(crate) fn runs(&self, worker: usize) -> bool {
+        self.process(worker).is_some_and(|id| !os::process::is_stopped(id as u32))
+    }
+
     /// Adds all rows to what others have counted.
     pub fn add_to(&self, totals: &mut Totals) {
         for row in self.words.chunks_exact(ROW) {

@@ -13,7 +13,6 @@ use crate::connection::gate::behind_min;
 use crate::connection::intake::Intake;
 use crate::shared::admissions::RENEWED_WITHIN;
 use crate::shared::architecture::Holder;
-use crate::shared::counters::Counters;
 use crate::shared::server::{Server, Worker};
 
 /// How often it looks: as soon as the controllers ask for it, in a flood and while it evicts; while
@@ -23,8 +22,8 @@ const LOOK_BUSY: Duration = Duration::from_millis(20);
 /// A site that nobody asks for costs ten looks a second.
 const LOOK_IDLE: Duration = Duration::from_millis(100);
 
-/// For how long a connection waits, while none is accepted, before it is looked whether processes
-/// that should be free are stopped.
+/// For how long a connection waits, while none is accepted, before the supervisor looks whether the
+/// processes that should be free are.
 const STUCK_FOR: Duration = Duration::from_millis(50);
 
 /// See the head of this file.
@@ -36,8 +35,9 @@ pub(crate) struct Lookout {
     grew: Instant,
     /// Since when some connection has waited, while none was accepted. `None`: none waits.
     waits_since: Option<Instant>,
-    /// Processes that should be free and were seen to be stopped.
-    stopped: usize,
+    /// Processes that should be free and were seen not to be: they are stopped, or have not closed
+    /// an evicted connection yet.
+    late: usize,
 }
 
 impl Lookout {
@@ -51,7 +51,7 @@ impl Lookout {
             accepted: 0,
             grew: Instant::ORIGIN,
             waits_since: None,
-            stopped: 0,
+            late: 0,
         })
     }
 
@@ -98,11 +98,12 @@ impl Lookout {
         }
         if now - *self.waits_since.get_or_insert(now) >= STUCK_FOR {
             self.waits_since = None;
-            self.stopped = board.free_soon(|n| is_there(n) && is_stopped(counters, n));
+            let is_late = |n| board.is_evicted(n) || !counters.runs(n);
+            self.late = board.free_soon(|n| is_there(n) && is_late(n));
         } else if waiting == 0 {
-            self.stopped = 0;
+            self.late = 0;
         }
-        let free = board.free_soon(is_there).saturating_sub(self.stopped);
+        let free = board.free_soon(is_there).saturating_sub(self.late);
         let wanted = waiting.saturating_sub(free);
         let slow_since = now - behind_min(counters.workers(), wanted);
         let wake = |worker| orders.wake(worker).wake();
@@ -114,10 +115,6 @@ impl Lookout {
             _ => Need::None { is_any_free: false },
         }
     }
-}
-
-fn is_stopped(counters: &Counters, worker: usize) -> bool {
-    counters.process(worker).is_some_and(|id| os::process::is_stopped(id as u32))
 }
 
 /// Whether connections need processes.

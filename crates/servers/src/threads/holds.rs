@@ -121,7 +121,8 @@ impl Holds {
                 _ => {}
             }
         }
-        // While it still waits, or ends, it goes. A reply may take long: somebody else has to.
+        // While it still waits, or ends, its thread will be free. A reply may take long: another
+        // connection has to be evicted.
         if let Does::Serves | Does::Transfers(_) = does {
             hold.waits_since.store(BUSY, Release);
             self.leaving.fetch_sub(1, Release);
@@ -135,9 +136,9 @@ impl Holds {
         self.leaving.load(Acquire)
     }
 
-    /// Evicts connections: first those between two requests, then those that may be evicted for
-    /// longest. A thread may not have looked yet for the head of a new one, which so is not closed
-    /// for a transfer that has been slow for longer.
+    /// Evicts connections: first those between two requests, then heads and transfers in the order
+    /// in which they became evictable. The thread of a new connection may not have read its head
+    /// yet, so a transfer that has been slow for longer is ended before it.
     pub(super) fn evict(&self, wanted: &Wanted) -> Evicted {
         let all = self.locked();
         let overdue_ns = |hold: &Hold| {

@@ -19,8 +19,8 @@ use crate::shared::settings::Sendfile;
 /// Bytes received per call: a browser's head. On the stack, of which each thread has its own.
 const BUFFER_BYTES: usize = 2 << 10;
 
-/// Bytes of a file sent by one call. While it waits nobody sees whether its peer takes them: this
-/// is as much as a peer at 128 KiB/s takes before it could be evicted as too slow.
+/// Bytes of a file sent by one call. While it waits the progress of its peer is not seen: this is
+/// as much as a peer at 128 KiB/s takes before it could be evicted as too slow.
 const SENT_AT_ONCE_BYTES: u64 = 128 << 10;
 
 /// Calls that wait for no longer than they are told.

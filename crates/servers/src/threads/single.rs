@@ -81,8 +81,7 @@ enum Taken {
 enum Came {
     /// Something to receive, or room to send.
     Bytes,
-    /// The order to end, or so much time that it is to be looked for, or the end of what the
-    /// session grants.
+    /// The order to end, the moment to look for one, or the end of what the session grants.
     Nothing,
     /// Its eviction, or an order not to wait for it.
     End,
@@ -269,10 +268,9 @@ impl<'s> Single<'s> {
     ) -> io::Result<Came> {
         let order = self.worker.order;
         let left = until.map(|until| until - os::clock::monotonic());
-        let waits = self.waits.get().filter(|_| !order.is_draining());
-        let Some(_) = waits else {
-            // It is not evicted. In a drain one that is between two requests is closed: at once
-            // where nobody serves any more, unless a request was faster.
+        if self.waits.get().is_none() || order.is_draining() {
+            // It is not evicted. In a drain a connection between two requests is closed: at once
+            // unless another generation serves, or a request has come.
             let is_idle = self.waits.get() == Some(Waits::Request);
             let is_hurried = is_idle && order.is_draining() && !order.is_retiring();
             let most = if is_hurried { Duration::ZERO } else { DRAIN_SEEN_WITHIN };
@@ -282,7 +280,7 @@ impl<'s> Single<'s> {
                 false if is_hurried => Came::End,
                 false => Came::Nothing,
             });
-        };
+        }
         let wake = (self.worker.wake().as_fd_ref(), Interest::READ);
         if os::wait_ready([(socket.as_fd(), interest), wake], left)?[0] {
             return Ok(Came::Bytes);

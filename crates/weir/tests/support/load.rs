@@ -18,7 +18,7 @@ pub(crate) struct Load {
 
 /// After so long a connection can be closed for another one: if it has sent no head, and if it has
 /// sent no further request. A machine that is busy makes clients pause.
-const HEAD_MIN: Duration = Duration::from_millis(2);
+pub(crate) const HEAD_MIN: Duration = Duration::from_millis(2);
 const IDLE_MIN: Duration = Duration::from_millis(100);
 
 /// How requests ended.

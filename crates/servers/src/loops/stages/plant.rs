@@ -31,7 +31,7 @@ pub(crate) struct Plant<'s> {
     /// By stage: of the connections that wait for their client there, so many are to be evicted.
     to_go: [AtomicUsize; STAGES_MAX],
     /// By stage: when the first that waits for a request or for the rest of a head may be, and the
-    /// first transfer; in nanoseconds, or [`NOBODY`].
+    /// first transfer; in nanoseconds, or [`NEVER`].
     goes_at: [[AtomicU64; 2]; STAGES_MAX],
     /// The order to end has come.
     is_draining: AtomicBool,
@@ -54,7 +54,7 @@ pub(crate) struct Plant<'s> {
 /// Ends the process where its thread panics: other stages would wait for it for ever.
 pub(crate) struct Guard;
 
-const NOBODY: u64 = u64::MAX;
+const NEVER: u64 = u64::MAX;
 /// As many as [`super::carried::Carried::armed`] has bits.
 const STAGES_MAX: usize = 8;
 
@@ -69,7 +69,7 @@ impl<'s> Plant<'s> {
             closes: AtomicU64::new(0),
             queued: AtomicUsize::new(0),
             to_go: Default::default(),
-            goes_at: [const { [const { AtomicU64::new(NOBODY) }; 2] }; STAGES_MAX],
+            goes_at: [const { [const { AtomicU64::new(NEVER) }; 2] }; STAGES_MAX],
             is_draining: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             door: Wake::new()?,
@@ -183,7 +183,7 @@ impl<'s> Plant<'s> {
     /// When a connection may be evicted; `None`: none waits for its client.
     pub(super) fn goes_at(&self) -> Option<Instant> {
         let firsts = [0, 1].map(|kind| self.goes_first(kind).0);
-        firsts.into_iter().min().filter(|ns| *ns != NOBODY).map(|ns| Instant { ns })
+        firsts.into_iter().min().filter(|ns| *ns != NEVER).map(|ns| Instant { ns })
     }
 
     /// When the first of a kind may be evicted, and the number of its stage.
@@ -197,7 +197,7 @@ impl<'s> Plant<'s> {
     pub(super) fn may_go(&self, number: usize, firsts: [Option<Instant>; 2]) {
         let mut is_earlier = false;
         for (word, at) in self.goes_at[number].iter().zip(firsts) {
-            let ns = at.map_or(NOBODY, |at| at.ns);
+            let ns = at.map_or(NEVER, |at| at.ns);
             is_earlier |= ns < word.swap(ns, SeqCst);
         }
         if is_earlier {
@@ -209,7 +209,7 @@ impl<'s> Plant<'s> {
     /// number of its stage, which is to be told.
     pub(super) fn sends_away(&self, now: Instant) -> usize {
         let [waits, transfers] = [0, 1].map(|kind| self.goes_first(kind));
-        let (_, number) = if waits.0 <= now.ns { waits } else { transfers };
+        let (_, number) = if waits.0 <= now.ns { waits } else { waits.min(transfers) };
         self.to_go[number].store(1, SeqCst);
         number
     }

@@ -39,9 +39,7 @@ pub(super) fn found(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) 
 
 fn answer(head: &Head<'_>, from: From, view: &View<'_>, now: Instant) -> Answer<File> {
     let server = view.server;
-    let is_ready = (0..server.counters.workers()).any(|worker| {
-        server.counters.process(worker).is_some_and(|id| !os::process::is_stopped(id as u32))
-    });
+    let is_ready = (0..server.counters.workers()).any(|worker| server.counters.runs(worker));
     // Read first: the order to retire may be given meanwhile, and must not be taken for another.
     let is_ending = server.orders.all().is_ending();
     // Another program serves here, and whoever asks again will ask that one: of a generation that

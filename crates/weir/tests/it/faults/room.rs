@@ -12,6 +12,7 @@ use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::in_flight::{
     HUGE_BYTES, asked, at_once, half_a_body, in_flight, site_with_a_huge_file,
 };
+use crate::support::load::HEAD_MIN;
 use crate::support::metrics::{counted, queues};
 use crate::support::processes::{stop, workers_of};
 use crate::support::rest::check_rests;
@@ -35,9 +36,6 @@ const PATIENT: &[&str] = &[
 
 /// What has come by then.
 const AT_ONCE: Duration = Duration::from_millis(1);
-
-/// A new connection sends its head in this time, or can be closed for another one.
-const HEAD_MIN: Duration = Duration::from_millis(2);
 
 /// There is nothing to wait for but time: whoever has waited for it may go for another.
 const WAITED: Duration = Duration::from_millis(300);
@@ -309,7 +307,7 @@ fn the_slowest_transfers_are_ended_for_new_clients() {
             for _ in 0..3 {
                 check_fetched(combination, &server, what);
             }
-            assert!(counted(admin, "evicted") >= 1.0, "{combination}: {what}");
+            assert!(counted(admin, "evicted_slow") >= 1.0, "{combination}: {what}");
             drop(slow);
             server.stop();
         });
