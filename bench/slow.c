@@ -1,8 +1,9 @@
-// Clients that trickle their heads: CLIENTS connections, opened within a second, each of which sends one
-// byte of a head that never ends every EVERY_S seconds, their turns spread evenly. Whoever is closed by the
-// server comes again after AGAIN_S seconds; 0: never. Prints "slow N" when all have come, and when its
-// standard input ends how often one was closed and came again.
-// usage: slow HOST PORT CLIENTS EVERY_S AGAIN_S
+// Slow clients: CLIENTS connections, opened within a second, each with a turn every EVERY_S seconds, and the
+// turns are spread evenly. With a PATH each asks for it when it has come and reads 4 KiB a turn, and its
+// receive buffer is as small as the kernel allows; with "" each sends nothing; without PATH each sends a
+// byte of a head that never ends. Whoever is closed by the server comes again after AGAIN_S seconds; 0: never. Prints
+// "slow N" when all have come, and when its standard input ends how often one was closed and came again.
+// usage: slow HOST PORT CLIENTS EVERY_S AGAIN_S [PATH]
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,6 +18,8 @@
 #include <unistd.h>
 static const char head[] = "GET / HTTP/1.1\r\nHost: a\r\nX: ";
 struct client { int fd; double due; long sent; };
+static char request[512];
+static int reads, is_silent;
 static struct client *clients;
 static struct sockaddr_in server;
 static int epoll;
@@ -27,8 +30,9 @@ static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t);
 static void come(struct client *c) {
   c->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   if (c->fd < 0) { perror("socket"); exit(1); }
+  if (reads) setsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &(int){1}, sizeof(int));
   if (connect(c->fd, (void *)&server, sizeof server) && errno != EINPROGRESS) { perror("connect"); exit(1); }
-  struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.u32 = c - clients};
+  struct epoll_event event = {.events = EPOLLRDHUP | (reads ? 0 : EPOLLIN), .data.u32 = c - clients};
   epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event);
   c->sent = 0; came++;
 }
@@ -39,15 +43,23 @@ static void go(struct client *c, double again) {
 }
 
 static void trickle(struct client *c, double every, double again) {
-  if (c->fd < 0) { come(c); c->due = now() + every; return; }
-  char byte = c->sent < (long)sizeof head - 1 ? head[c->sent] : 'x';
-  if (send(c->fd, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1) c->sent++;
-  else if (errno != EAGAIN && errno != ENOTCONN) { go(c, again); return; }
+  if (c->fd < 0) { come(c); c->due = now() + (reads ? 0.1 : every); return; }
   c->due += every;
+  if (is_silent) return;
+  char byte = c->sent < (long)sizeof head - 1 ? head[c->sent] : 'x', read[4096];
+  long done;
+  if (reads && c->sent) done = recv(c->fd, read, sizeof read, MSG_DONTWAIT);
+  else if (reads) done = send(c->fd, request, strlen(request), MSG_NOSIGNAL | MSG_DONTWAIT);
+  else done = send(c->fd, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (done > 0) c->sent++;
+  else if (done == 0 || (errno != EAGAIN && errno != ENOTCONN)) go(c, again);
 }
 
 int main(int argc, char **v) {
-  if (argc != 6) return fprintf(stderr, "usage: slow HOST PORT CLIENTS EVERY_S AGAIN_S\n"), 2;
+  if (argc != 6 && argc != 7) return fprintf(stderr, "usage: slow HOST PORT CLIENTS EVERY_S AGAIN_S [PATH]\n"), 2;
+  is_silent = argc == 7 && !*v[6];
+  reads = argc == 7 && *v[6];
+  if (reads) snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", v[6]);
   server = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(atoi(v[2]))};
   inet_pton(AF_INET, v[1], &server.sin_addr);
   int n = atoi(v[3]), told = 0; double every = atof(v[4]), again = atof(v[5]), start = now();

@@ -1,26 +1,31 @@
 #!/bin/bash
-# What slow clients cost good ones: CLIENTS connections that trickle their heads, and from 3 s after they came
-# RATE requests/s of good clients, each on a connection of its own, or on kept ones. Each round asks every
-# architecture without slow clients and with them, one after the other, on a server started anew; the line tells
-# the median p99 of the rounds without and with, the median of their differences, and the lowest and highest of
-# these. AGAIN: seconds after which a slow client who was closed comes again; 0 never.
+# What slow clients cost good ones: CLIENTS connections that trickle their heads, or are silent, or read 819
+# bytes/s of a reply of 16 MB, and from 3 s after they came RATE requests/s of good clients, each on a connection
+# of its own, or on kept ones. Each round asks every architecture without slow clients and with them, one after
+# the other, on a server started anew; the line tells the median p99 of the rounds without and with, the median of
+# their differences, and the lowest and highest of these. AGAIN: seconds after which a slow client who was closed
+# comes again; 0 never.
 # It needs `testbed.sh up`, and nothing else on the machine.
-# usage: slow.sh [-n ROUNDS] [-s SECONDS] [-c CLIENTS] [-r RATE] [-a AGAIN] [-k keep|close] WEIR [ARCHITECTURE[=FLAGS]...]
+# usage: slow.sh [-n ROUNDS] [-s SECONDS] [-c CLIENTS] [-r RATE] [-a AGAIN] [-k keep|close] [-m trickle|silent|read] WEIR [ARCHITECTURE[=FLAGS]...]
 set -euo pipefail
-rounds=5 seconds=5 clients=9000 rate=1000 again=1 kind=close
-while getopts n:s:c:r:a:k: flag; do
+rounds=5 seconds=5 clients=9000 rate=1000 again=1 kind=close mode=trickle
+while getopts n:s:c:r:a:k:m: flag; do
   case $flag in
-  n) rounds=$OPTARG;; s) seconds=$OPTARG;; c) clients=$OPTARG;; r) rate=$OPTARG;; a) again=$OPTARG;; k) kind=$OPTARG;;
+  n) rounds=$OPTARG;; s) seconds=$OPTARG;; c) clients=$OPTARG;; r) rate=$OPTARG;; a) again=$OPTARG;; k) kind=$OPTARG;; m) mode=$OPTARG;;
   *) sed -n '/^# usage/s/^# //p' "$0" >&2; exit 2;;
   esac
 done
+case $mode in
+trickle) slow=();; silent) slow=("");; read) slow=(/16m.bin);;
+*) sed -n '/^# usage/s/^# //p' "$0" >&2; exit 2;;
+esac
 shift $((OPTIND - 1)); weir=$(realpath "$1"); shift
 subjects=("$@")
 cd "$(dirname "$0")"
 ((${#subjects[@]})) || mapfile -t subjects < <(./architectures.sh "$weir")
 server=10.77.0.1 port=9031 dir=$(mktemp -d) pid= slow_pid=
 trap 'kill $pid $slow_pid 2>/dev/null || true; wait; rm -r "$dir"' EXIT
-mkdir "$dir/www"; head -c 1024 /dev/urandom >"$dir/www/1k.bin"
+mkdir "$dir/www"; head -c 1024 /dev/urandom >"$dir/www/1k.bin"; head -c 16777216 /dev/urandom >"$dir/www/16m.bin"
 cc -O2 -o "$dir/kept" kept.c; cc -O2 -o "$dir/trickle" slow.c
 # The server has room for all of them, beside its files; whoever has more keeps it.
 descriptors=$((2 * clients + 2000))
@@ -36,7 +41,7 @@ ask() { # SUBJECT none|slow: writes the p99 of good clients in ms, and how many 
   client "$dir/kept" $server $port /1k.bin "$rate" 1 5 512 "$kind" >/dev/null || true
   if [ "$2" = slow ]; then
     mkfifo "$dir/in"
-    client "$dir/trickle" $server $port "$clients" 5 "$again" <"$dir/in" >"$dir/trickle.out" & slow_pid=$!
+    client "$dir/trickle" $server $port "$clients" 5 "$again" "${slow[@]}" <"$dir/in" >"$dir/trickle.out" & slow_pid=$!
     exec 4>"$dir/in"; rm "$dir/in"
     until grep -q slow "$dir/trickle.out"; do runs $slow_pid "$dir/trickle.out"; sleep 0.05; done
     sleep 3
