@@ -4,6 +4,7 @@ mod beside;
 mod client;
 mod filling;
 mod outcome;
+mod ports;
 mod scratch;
 mod sites;
 
@@ -143,7 +144,7 @@ impl Bench {
         if limit_bytes.is_some() && before.is_none() {
             point.testbed.insert(String::from("site in memory"), UNKNOWN.into());
         }
-        let port = if spec.layout.is_loopback { free_port()? } else { PORT };
+        let port = if spec.layout.is_loopback { ports::free()? } else { PORT };
         let address = SocketAddr::new(testbed.server.address, port);
         let start = Start {
             executable: &self.executable,
@@ -486,11 +487,4 @@ fn side(host: &Host, pids: Vec<u32>) -> Side {
         namespace: host.placement.namespace.clone(),
         groups: host.placement.groups.clone(),
     }
-}
-
-/// One that nobody has now; who takes it in the meantime makes the point fail with a clear line.
-fn free_port() -> Result<u16, Failure> {
-    let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0));
-    let address = listener.and_then(|listener| listener.local_addr());
-    address.map(|address| address.port()).map_err(|error| Failure::machine("a free port", error))
 }

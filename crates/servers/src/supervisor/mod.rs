@@ -198,7 +198,7 @@ impl Supervisor<'_> {
             let due = self.generations.iter().filter_map(Generation::due).min();
             let looks = starting.is_some() || self.upgrade.is_some();
             let look = looks.then(|| now + LOOK_EVERY);
-            let answer = self.rehearsal.as_ref().map(Rehearsal::due);
+            let answer = self.rehearsal.as_ref().map(|rehearsal| rehearsal.due);
             let patience = due.into_iter().chain(look).chain(answer).min().map(|at| at - now);
             match self.wait(patience).map_err(blind)? {
                 Some(Signal::Term | Signal::Int) => return Ok(End::Stopped),
@@ -236,7 +236,7 @@ impl Supervisor<'_> {
                     program.voice.complain(&text);
                 }
             }
-            if self.rehearsal.as_ref().is_some_and(|rehearsal| rehearsal.due() <= now) {
+            if self.rehearsal.as_mut().is_some_and(|rehearsal| rehearsal.is_stuck(now)) {
                 self.give_reload_up(program);
             }
             if self.is_quiet(starting) && mem::take(&mut self.wants_upgrade) {

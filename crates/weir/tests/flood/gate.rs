@@ -27,6 +27,8 @@ const FULL: &[&str] = &[
     "600000",
     "--rate-min",
     "0",
+    "--crowded-rate-min",
+    "0",
 ];
 
 fn start(combination: &Combination, site: &Fixture) -> Server {

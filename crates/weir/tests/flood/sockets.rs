@@ -31,16 +31,14 @@ fn a_flood_at_one_socket_is_none_at_another_and_ends_where_nobody_comes() {
                 assert!(is_calm(&other), "{combination}: {other}");
                 told
             };
-            let fetch = || server.fetch_from(calm, "/digits.txt");
+            // A client that a busy machine keeps from sending its head for long is evicted by `mp`.
+            let fetches = || server.fetch_from(calm, "/digits.txt").as_deref() == Ok(DIGITS);
             let crowd = Crowd::new(flooded);
             assert!(await_true(PATIENCE, || refuses(&told())), "{combination}: {}", told());
-            assert_eq!(fetch().as_deref(), Ok(DIGITS), "{combination}");
+            assert!(await_true(PATIENCE, fetches), "{combination}: the other does not answer");
             assert!(await_true(PATIENCE, || refuses(&told())), "{combination}: {}", told());
             drop(crowd);
-            let is_over = || {
-                assert!(!comes || fetch().is_ok(), "{combination}");
-                is_calm(&told())
-            };
+            let is_over = || (!comes || fetches()) && is_calm(&told());
             assert!(await_true(PATIENCE, is_over), "{combination}: {}", told());
             for address in [flooded, calm] {
                 let is_free = || is_calm(&told()) && admits_all(address);

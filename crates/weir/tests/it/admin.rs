@@ -354,8 +354,8 @@ fn a_drain_follows_its_delay() {
 fn it_answers_while_every_connection_of_the_site_is_taken() {
     let site = site_with_a_huge_file();
     on_mechanisms_alone(Program::Weir, |combination| {
-        let flags = [ANYWHERE, &["--connections-max", "4"]].concat();
-        let mut server = combination.start(&site.root(), &flags);
+        let flags = ["--connections-max", "4", "--crowded-rate-min", "0"];
+        let mut server = combination.start(&site.root(), &[ANYWHERE, &flags].concat());
         let admin = ready(&mut server);
         let flights = in_flight(&server, 4);
         let _waits = server.asking(server.address, "/digits.txt");

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use harness::Need;
 
-use crate::support::chosen::on_mechanisms;
+use crate::support::chosen::{all_or_one, on_mechanisms};
 use crate::support::combination::{Combination, Program, combinations};
 use crate::support::command::run;
 use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern};
@@ -171,12 +171,10 @@ fn a_browser_loads_the_example_site_with_all_its_parts() {
         return;
     }
     let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/site");
-    // A browser is large: one after the other, and one poller of each architecture.
-    let mut seen = Vec::new();
-    for combination in combinations(Program::Weir) {
-        if seen.contains(&combination.architecture) {
-            continue;
-        }
+    let mut all = combinations(Program::Weir);
+    all.retain(Combination::has_usual_poller);
+    // A browser is large: one after the other.
+    for combination in all_or_one("the browser asks", all) {
         let server = combination.start(&site, &[]);
         let url = format!("http://{}/", server.address);
         // The document may be written out before its scripts have run; then it says nothing yet.
@@ -185,7 +183,6 @@ fn a_browser_loads_the_example_site_with_all_its_parts() {
         let document = told.expect("a page whose scripts run");
         assert!(document.contains("data-loaded=\"all\""), "{combination}: {document}");
         server.stop();
-        seen.push(combination.architecture);
     }
 }
 

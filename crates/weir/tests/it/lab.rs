@@ -8,11 +8,12 @@ mod runs;
 mod stops;
 mod subjects;
 
-use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::{fs, iter};
 
 use lab::subject::{NotStarted, Running, Start, Subject};
 use lab::testbed::{Layout, Testbed};
@@ -96,9 +97,11 @@ fn runs(pid: u32) -> bool {
     fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
 }
 
+/// Below the ports that the kernel gives to the clients and servers of other tests.
 fn free_address() -> SocketAddr {
-    let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    socket.local_addr().expect("its address")
+    static NEXT: AtomicU16 = AtomicU16::new(10_000);
+    let next = || SocketAddr::from((Ipv4Addr::LOCALHOST, NEXT.fetch_add(1, Ordering::Relaxed)));
+    iter::repeat_with(next).find(|address| TcpListener::bind(address).is_ok()).expect("a free port")
 }
 
 fn subject(text: &str) -> Subject {

@@ -56,7 +56,9 @@ fn expect_performed(combination: &Combination, flags: &[&str]) -> Vec<Value> {
     slow.release();
     let file = site.beside("trace");
     let path = file.to_str().expect("UTF-8");
-    let flags = [flags, &["--trace", path]].concat();
+    // On a slow machine an answer would be old before it is asked for again, and looked at by its
+    // finder.
+    let flags = [flags, &["--trace", path, "--answer-age-ms", "3600000"]].concat();
     let server = combination.start(&site.root(), &flags);
     let workers = begun(combination, &server);
     let mut wires = [server.connect(), server.connect()];

@@ -71,12 +71,22 @@ pub(crate) fn is_there(pid: u32) -> bool {
 /// Lets a process stand still, and waits until every thread of it does.
 pub(crate) fn stop(pid: u32) {
     send(pid, Signal::STOP);
-    let stands = |tid: u32| {
+    assert!(await_true(PATIENCE, || are_all(pid, 'T')), "process {pid} does not stop");
+}
+
+/// Waits until every thread of a server's workers waits: all that has come was looked at.
+pub(crate) fn await_looked_at(server: u32) {
+    let all = || workers_of(server).into_iter().all(|pid| are_all(pid, 'S'));
+    assert!(await_true(PATIENCE, all), "the workers of {server} do not come to rest");
+}
+
+/// Whether that is the state of every thread of a process.
+fn are_all(pid: u32, wanted: char) -> bool {
+    let is = |tid: u32| {
         let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat"));
-        text.is_ok_and(|text| state(&text) == Some('T'))
+        text.is_ok_and(|text| state(&text) == Some(wanted))
     };
-    let all = || threads(pid).into_iter().all(|(tid, _)| stands(tid));
-    assert!(await_true(PATIENCE, all), "process {pid} does not stop");
+    threads(pid).into_iter().all(|(tid, _)| is(tid))
 }
 
 /// Memory of a process that is in RAM.

@@ -75,8 +75,11 @@ impl Wire {
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let coded: Vec<u8> = bytes.iter().map(|byte| byte ^ self.key).collect();
-        self.stream.write_all(&coded).map_err(|error| format!("sending failed: {error}"))
+        let sent = match self.key {
+            0 => self.stream.write_all(bytes),
+            key => self.stream.write_all(&bytes.iter().map(|byte| byte ^ key).collect::<Vec<_>>()),
+        };
+        sent.map_err(|error| format!("sending failed: {error}"))
     }
 
     /// A whole GET over HTTP/1.1, with further `fields`, each ended by CRLF.

@@ -378,7 +378,8 @@ fn the_first_process_of_a_container_is_not_upgraded() {
 fn who_waits_for_room_is_served_after_sigterm() {
     let site = site_with_a_huge_file();
     on_mechanisms_alone(Program::Weir, |combination| {
-        let flags = ["--connections-max", "1", "--drain-timeout-ms", "600000"];
+        let drain = ["--drain-timeout-ms", "600000", "--crowded-rate-min", "0"];
+        let flags = [&drain[..], &["--connections-max", "1"]].concat();
         let mut server = combination.start(&site.root(), &flags);
         let mut first = in_flight(&server, 1);
         let mut waiting: Vec<Wire> =

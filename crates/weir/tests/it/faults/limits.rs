@@ -131,7 +131,8 @@ fn check_too_many(combination: &Combination, server: &Server, limit: usize, too_
 fn a_drain_at_the_limit_loses_nobody() {
     let site = site_with_a_huge_file();
     on_mechanisms_alone(Program::Weir, |combination| {
-        let flags = ["--connections-max", "4", "--drain-timeout-ms", "600000"];
+        let drain = ["--drain-timeout-ms", "600000", "--crowded-rate-min", "0"];
+        let flags = [&drain[..], &["--connections-max", "4"]].concat();
         let mut server = combination.start(&site.root(), &flags);
         let mut busy = in_flight(&server, 4);
         let ask = |_| server.asking(server.address, "/digits.txt");

@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::terminal::Shown;
+use crate::support::{PATIENCE, await_true};
 use harness::output_of;
 
 /// Connections that are dead.
@@ -31,7 +32,8 @@ fn who_does_not_wait_for_replies_gets_the_results() {
         return;
     }
     for (how, seen) in ROWS {
-        let url = format!("http://{}/", dying());
+        let (address, answered) = dying();
+        let url = format!("http://{address}/");
         let (terminal, shown) = Shown::new();
         let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
         // With rests, so that whoever looks has a processor to look with.
@@ -42,6 +44,9 @@ fn who_does_not_wait_for_replies_gets_the_results() {
         drop(command);
         for words in seen {
             shown.until(words, |all| all.contains(words));
+            // By then those that are dead have asked.
+            let are_dead = || answered.load(Ordering::Relaxed) > 0;
+            assert!(await_true(PATIENCE, are_dead), "{how:?}: nobody is answered");
             kill_process(Pid::from_child(&run), Signal::INT).expect("a signal");
         }
         let text = String::from_utf8(output_of(run).stdout).expect("text");
@@ -52,21 +57,23 @@ fn who_does_not_wait_for_replies_gets_the_results() {
     }
 }
 
-/// A server that answers on all connections but the first ones.
-fn dying() -> SocketAddr {
+/// A server that answers on all connections but the first ones, and how many answers it has given.
+fn dying() -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
-    let asked = Arc::new(AtomicUsize::new(0));
+    let (asked, answered) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
+    let counted = Arc::clone(&answered);
     thread::spawn(move || {
         for client in listener.incoming() {
-            let (client, asked) = (client.expect("a client"), Arc::clone(&asked));
-            thread::spawn(move || answer(client, &asked));
+            let client = client.expect("a client");
+            let (asked, answered) = (Arc::clone(&asked), Arc::clone(&counted));
+            thread::spawn(move || answer(client, &asked, &answered));
         }
     });
-    address
+    (address, answered)
 }
 
-fn answer(mut client: TcpStream, asked: &AtomicUsize) {
+fn answer(mut client: TcpStream, asked: &AtomicUsize, answered: &AtomicUsize) {
     let reader = BufReader::new(client.try_clone().expect("a socket"));
     let mut place = None;
     for line in reader.lines().map_while(Result::ok) {
@@ -74,6 +81,7 @@ fn answer(mut client: TcpStream, asked: &AtomicUsize) {
         let place = *place.get_or_insert_with(|| asked.fetch_add(1, Ordering::Relaxed));
         if line.is_empty() && place >= DEAD {
             let _ = client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+            answered.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
