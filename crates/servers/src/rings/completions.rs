@@ -94,6 +94,9 @@ pub(crate) struct Completions<'s> {
     tell_who: bool,
     /// When to look whether somebody waits whom no accept brings.
     look_at: Instant,
+    /// What had come by then is looked at. A connection is evicted by this time and not by the clock,
+    /// so that its head is not overlooked on a machine that keeps the loop from running.
+    polled: Instant,
     /// It waits for the bell.
     hears_bell: bool,
     /// The order to drain has come and is yet to be obeyed.
@@ -142,6 +145,7 @@ impl<'s> Completions<'s> {
             are_single: tell_who,
             tell_who,
             look_at: Instant::ORIGIN,
+            polled: Instant::ORIGIN,
             hears_bell: false,
             ordered: false,
             helpers,
@@ -196,7 +200,7 @@ impl<'s> Completions<'s> {
     /// come at the maximum, and another is to go first. Where nothing is any more, what was started
     /// is submitted: what the kernel performs at once is pending then.
     pub(crate) fn take_pending(&mut self, pending_max: &mut u32) -> io::Result<bool> {
-        let is_to_go = self.owed() > 0 && self.who_may_go().is_some();
+        let is_to_go = self.owed() > 0 && self.who_may_go(self.books.now.at).is_some();
         let Some(left) = pending_max.checked_sub(1).filter(|_| !is_to_go) else {
             self.was_cut = *pending_max == 0;
             return Ok(false);
@@ -339,10 +343,12 @@ impl<'s> Completions<'s> {
     /// many as all connections may need.
     fn catch_up(&mut self) -> io::Result<()> {
         for _ in 0..=self.connections.len() / BROUGHT_ALL as usize {
-            let is_due = self.timers.earliest().is_some_and(|at| at <= self.books.now.at);
-            if !is_due && (self.owed() == 0 || self.who_may_go().is_none()) {
+            let now = self.books.now.at;
+            let is_due = self.timers.earliest().is_some_and(|at| at <= now);
+            if !is_due && (self.owed() == 0 || self.who_may_go(now).is_none()) {
                 break;
             }
+            self.polled = now;
             self.ring.submit_and_wait(BROUGHT_ALL, Some(Duration::ZERO))?;
             if !self.complete()? {
                 break;

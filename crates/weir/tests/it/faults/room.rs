@@ -258,8 +258,8 @@ fn check_at_once(combination: &Combination, server: &Server, clients: usize) {
     let ask = |_| server.asking(server.address, "/digits.txt");
     let mut clients: Vec<Wire> = (0..clients).map(ask).collect();
     for (n, wire) in clients.iter_mut().enumerate() {
-        let status = wire.reply(false).map(|(head, _)| head.status);
-        assert_eq!(status, Ok(200), "{combination}: client {n}");
+        let reply = wire.reply(false).map(|(head, _)| head.status);
+        assert!(is_answered(server, &reply, 200), "{combination}: client {n}: {reply:?}");
     }
 }
 
@@ -315,7 +315,8 @@ fn the_slowest_transfers_are_ended_for_new_clients() {
             for _ in 0..3 {
                 check_fetched(combination, &server, what);
             }
-            assert!(counted(admin, "evicted_slow") >= 1.0, "{combination}: {what}");
+            let is_counted = || counted(admin, "evicted_slow") >= 1.0;
+            assert!(await_true(PATIENCE, is_counted), "{combination}: {what}");
             drop(slow);
             server.stop();
         });
@@ -386,5 +387,23 @@ fn no_more_stay_than_may() {
 
 fn check_fetched(combination: &Combination, server: &Server, when: &str) {
     let fetched = server.fetch("/digits.txt");
-    assert_eq!(fetched.as_deref(), Ok(DIGITS), "{combination}: {when}");
+    let told = format!("{combination}: {when}: {fetched:?}");
+    assert!(is_answered(server, &fetched, DIGITS), "{told}");
+}
+
+/// Whether the reply is the one that is expected. A client that a busy machine keeps from sending its
+/// head may be evicted, and comes again.
+fn is_answered<T: PartialEq<E>, E>(
+    server: &Server,
+    reply: &Result<T, String>,
+    expected: E,
+) -> bool {
+    let comes_again = || server.fetch("/digits.txt").as_deref() == Ok(DIGITS);
+    match reply {
+        Ok(reply) => *reply == expected,
+        Err(told) => {
+            told.starts_with("FIN where a reply was due, after 0 bytes")
+                && await_true(PATIENCE, comes_again)
+        }
+    }
 }
