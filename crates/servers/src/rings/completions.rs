@@ -94,8 +94,8 @@ pub(crate) struct Completions<'s> {
     tell_who: bool,
     /// When to look whether somebody waits whom no accept brings.
     look_at: Instant,
-    /// What had come by then is looked at. A connection is evicted by this time and not by the clock,
-    /// so that its head is not overlooked on a machine that keeps the loop from running.
+    /// What had come by then is looked at. A connection is evicted by this time and not by the
+    /// clock, so that its head is not overlooked where a busy machine keeps the loop from running.
     polled: Instant,
     /// It waits for the bell.
     hears_bell: bool,

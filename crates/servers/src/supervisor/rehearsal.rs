@@ -24,8 +24,8 @@ pub(super) struct Rehearsal {
 /// again with the next reload.
 pub(super) const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
-/// How often is looked whether the child has run: on a busy machine it runs seldom, and is no disk's
-/// to wait for.
+/// How often to look whether the child has run. On a busy machine it runs seldom without waiting for
+/// a disk.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 impl Rehearsal {

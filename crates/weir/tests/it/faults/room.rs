@@ -391,8 +391,8 @@ fn check_fetched(combination: &Combination, server: &Server, when: &str) {
     assert!(is_answered(server, &fetched, DIGITS), "{told}");
 }
 
-/// Whether the reply is the one that is expected. A client that a busy machine keeps from sending its
-/// head may be evicted, and comes again.
+/// Whether the reply is the one that is expected. A client that a busy machine keeps from sending
+/// its head may be evicted, and comes again.
 fn is_answered<T: PartialEq<E>, E>(
     server: &Server,
     reply: &Result<T, String>,
