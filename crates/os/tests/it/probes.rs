@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use os::{Address, Listener, PidFile, output};
 use rustix::fs::{CWD, Mode, mkfifoat};
 
+use crate::listener::lacks_localhost;
+
 const NAMES: &[&str] = &[
     "new",
     "new/",
@@ -87,6 +89,9 @@ fn of_addresses() {
         ("192.0.2.1:80", Some(io::ErrorKind::AddrNotAvailable)),
     ];
     for (text, expected) in rows {
+        if text.starts_with("localhost") && lacks_localhost() {
+            continue;
+        }
         let told = Listener::probe(&text.parse().unwrap());
         assert_eq!(told.err().map(|error| error.kind()), expected, "{text}");
     }
