@@ -1,8 +1,8 @@
-// Slow clients: CLIENTS connections, opened within a second, each with a turn every EVERY_S seconds, and the
-// turns are spread evenly. With a PATH each asks for it when it has come and reads 4 KiB a turn, and its
-// receive buffer is as small as the kernel allows; with "" each sends nothing; without PATH each sends a
-// byte of a head that never ends. Whoever is closed by the server comes again after AGAIN_S seconds; 0: never. Prints
-// "slow N" when all have come, and when its standard input ends how often one was closed and came again.
+// Slow clients: CLIENTS connections, opened within a second, each with a turn every EVERY_S seconds. With a
+// PATH each asks for it when it has come and reads at most 4 KiB a turn, into a receive buffer of that size;
+// with "" each sends nothing; without PATH each sends a byte of a head that never ends. A client that the
+// server closes comes again after AGAIN_S seconds; 0: never. Prints "slow N" when all have come, and when its
+// standard input ends how often one was closed and came again.
 // usage: slow HOST PORT CLIENTS EVERY_S AGAIN_S [PATH]
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -30,7 +30,7 @@ static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t);
 static void come(struct client *c) {
   c->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   if (c->fd < 0) { perror("socket"); exit(1); }
-  if (reads) setsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &(int){1}, sizeof(int));
+  if (reads) setsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &(int){4096}, sizeof(int));
   if (connect(c->fd, (void *)&server, sizeof server) && errno != EINPROGRESS) { perror("connect"); exit(1); }
   struct epoll_event event = {.events = EPOLLRDHUP | (reads ? 0 : EPOLLIN), .data.u32 = c - clients};
   epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event);

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What slow clients cost good ones: CLIENTS connections that trickle their heads, or are silent, or read 819
-# bytes/s of a reply of 16 MB, and from 3 s after they came RATE requests/s of good clients, each on a connection
+# What slow clients cost good ones: CLIENTS connections that trickle their heads, or are silent, or read at most
+# 819 bytes/s of a reply of 16 MB, and from 3 s after they came RATE requests/s of good clients, each on a connection
 # of its own, or on kept ones. Each round asks every architecture without slow clients and with them, one after
 # the other, on a server started anew; the line tells the median p99 of the rounds without and with, the median of
 # their differences, and the lowest and highest of these. AGAIN: seconds after which a slow client who was closed

@@ -1,4 +1,4 @@
-//! Where a server listens that shares the loopback with everybody else.
+//! The port of a server that listens on the machine's own loopback.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,8 +12,8 @@ const FIRST: u16 = 16_384;
 /// How many ports a lab has before it comes to those of the next one.
 const OF_EACH_LAB: u32 = 64;
 
-/// A port that nobody has now. If there is one, it is below those that the kernel connects from, so
-/// that no client takes it before the server listens.
+/// Returns a free TCP port, if possible below those that the kernel connects from, so that no
+/// client takes it before the server listens.
 pub(super) fn free() -> Result<u16, Failure> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let end = os::limits::local_ports().map_or(FIRST, |ports| *ports.start());
@@ -22,14 +22,16 @@ pub(super) fn free() -> Result<u16, Failure> {
     let begin = os::process::id().wrapping_mul(OF_EACH_LAB);
     let next = |_| begin.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % u32::from(count);
     let below = (0..count).map(next).map(|place| FIRST + place as u16);
-    let mut tried = below.chain(iter::once(ANY)).map(|port| {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
-        Ok(listener.local_addr()?.port())
-    });
-    tried
-        .find_map(io::Result::ok)
-        .ok_or_else(|| Failure::machine("a free port", io::Error::from(io::ErrorKind::AddrInUse)))
+    for port in below.chain(iter::once(ANY)) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+        match listener.and_then(|listener| listener.local_addr()) {
+            Ok(address) => return Ok(address.port()),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && port != ANY => {}
+            Err(error) => return Err(Failure::machine("a free port", error)),
+        }
+    }
+    unreachable!("the last port is any")
 }
 
-/// One that the kernel chooses.
+/// The kernel chooses.
 const ANY: u16 = 0;

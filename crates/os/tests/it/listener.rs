@@ -434,8 +434,8 @@ fn has_ipv6() -> bool {
     TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok()
 }
 
-/// Whether the machine has no name for itself, as one without /etc/hosts. If so, records that the
-/// calling test is skipped.
+/// Whether `localhost` cannot be resolved, as without /etc/hosts. If so, records that the calling
+/// test is skipped.
 #[track_caller]
 pub(crate) fn lacks_localhost() -> bool {
     let lacks = ("localhost", 0).to_socket_addrs().is_err();

@@ -94,8 +94,8 @@ pub(crate) struct Completions<'s> {
     tell_who: bool,
     /// When to look whether somebody waits whom no accept brings.
     look_at: Instant,
-    /// What had come by then is looked at. A connection is evicted by this time and not by the
-    /// clock, so that its head is not overlooked where a busy machine keeps the loop from running.
+    /// Bytes that had been received by then have been processed. Evictions compare with this time
+    /// and not with the clock, because a delayed loop may not have read a head yet.
     polled: Instant,
     /// It waits for the bell.
     hears_bell: bool,

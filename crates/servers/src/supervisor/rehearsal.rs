@@ -13,9 +13,11 @@ use super::{Program, confine, judge};
 /// The child that looks at the settings of the next reload.
 pub(super) struct Rehearsal {
     pub(super) pid: Pid,
-    /// How long it had run at the last look, and since when it has not run for longer.
+    /// CPU time of the child at the last look.
     ran: Duration,
-    waits_since: Instant,
+    /// Looks so far, and how many of the last ones found that it had not run since the one before.
+    looks: u32,
+    idle_looks: u32,
     /// The next look.
     pub(super) due: Instant,
 }
@@ -24,9 +26,13 @@ pub(super) struct Rehearsal {
 /// again with the next reload.
 pub(super) const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
-/// How often to look whether the child has run. On a busy machine it runs seldom without waiting for
-/// a disk.
+/// How often to look whether the child has run. On a busy machine it runs seldom without waiting
+/// for a disk.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Disks that answer each time, but slowly, hold up the next reload or upgrade for 5 minutes at
+/// most.
+const LOOKS_MAX: u32 = 300;
 
 impl Rehearsal {
     /// Starts the child. Its status says nothing, because the reload itself tells every mistake.
@@ -36,8 +42,8 @@ impl Rehearsal {
     pub(super) fn begin(program: &mut Program<'_>) -> io::Result<Self> {
         match process::fork()? {
             Fork::Parent(pid) => {
-                let now = os::clock::monotonic();
-                Ok(Self { pid, ran: Duration::ZERO, waits_since: now, due: now + LOOK_EVERY })
+                let due = os::clock::monotonic() + LOOK_EVERY;
+                Ok(Self { pid, ran: Duration::ZERO, looks: 0, idle_looks: 0, due })
             }
             Fork::Child => {
                 process::die_with_parent();
@@ -57,14 +63,16 @@ impl Rehearsal {
 
     /// Looks, if it is time to, whether the child has waited for a disk for too long.
     pub(super) fn is_stuck(&mut self, now: Instant) -> bool {
-        if now >= self.due {
-            self.due = now + LOOK_EVERY;
-            let ran = process::cpu_time_of(self.pid).unwrap_or(self.ran);
-            if mem::replace(&mut self.ran, ran) != ran {
-                self.waits_since = now;
-            }
+        if now < self.due {
+            return false;
         }
-        now - self.waits_since >= ANSWERED_WITHIN
+        self.due = now + LOOK_EVERY;
+        self.looks += 1;
+        let ran = process::cpu_time_of(self.pid).unwrap_or(self.ran);
+        let has_run = mem::replace(&mut self.ran, ran) != ran;
+        self.idle_looks = if has_run { 0 } else { self.idle_looks + 1 };
+        let idle_for = LOOK_EVERY * self.idle_looks;
+        idle_for >= ANSWERED_WITHIN || self.looks >= LOOKS_MAX
     }
 
     /// Ends the child, as soon as the disk lets it.

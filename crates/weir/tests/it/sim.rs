@@ -277,8 +277,8 @@ fn who_asks_wrongly_is_told_in_one_line() {
         let told = weir(asked);
         let text = String::from_utf8(told.stderr).expect("UTF-8");
         // The parameters that are shipped were measured on one processor, and this may be another.
-        let of_them = |line: &&str| !line.contains(": they were measured on the processor ");
-        let text: String = text.split_inclusive('\n').filter(of_them).collect();
+        let is_other = |line: &&str| !line.contains(": they were measured on the processor ");
+        let text: String = text.split_inclusive('\n').filter(is_other).collect();
         let line = text.strip_prefix("weir: ").unwrap_or(&text);
         assert!(line.starts_with(expected), "{asked}: {text}");
         assert_eq!(text.lines().count(), 1, "{asked}: {text}");

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use crate::load::load;
 
-const URL: &str = "http://localhost";
+const URL: &str = "http://127.0.0.1";
 
 /// Arguments, and what is said of them.
 const IMPOSSIBLE: &[(&[&str], &str)] = &[
@@ -70,7 +70,7 @@ const IMPOSSIBLE: &[(&[&str], &str)] = &[
     (&[URL, "--workload", "spec"], "there is no workload spec; there are: one-packet"),
     (&[URL, "--workload", "surge", "--dirs", "3"], "--dirs: surge has no such knob"),
     (&[URL, "--workload", "specweb99", "--dirs", "0"], "--dirs 0: has to be a whole number"),
-    (&["http://localhost/a", "--workload", "surge"], "the workload says what is asked for"),
+    (&["http://127.0.0.1/a", "--workload", "surge"], "the workload says what is asked for"),
     (&[URL, "--workload", "urls:/does/not/exist"], "/does/not/exist: "),
     (&[URL, "--workload", "clf:/does/not/exist"], "/does/not/exist: "),
     (&["make-site"], "DIR"),
