@@ -344,7 +344,7 @@ impl<'s> Loop<'s> {
     fn make_room(&mut self) {
         let is_full = self.accepting.gate.room(self.holding.connections.len()) == 0;
         if is_full
-            && let Some(token) = self.who_may_go()
+            && let Some(token) = self.next_evictable()
             && let Some(connection) = self.holding.connections.named(token)
         {
             connection.evicted(&mut self.books);
@@ -358,13 +358,13 @@ impl<'s> Loop<'s> {
             self.stays = stays(self.books.server);
             let (worker, now) = (self.books.worker, self.books.now.at);
             let defers = self.accepting.gate.defers(worker, now);
-            let may = self.who_may_go().is_some() && !defers;
+            let may = self.next_evictable().is_some() && !defers;
             self.accepting.gate.may_make_room(may, self.holding.connections.len());
         }
     }
 
-    /// Nobody of whom the poller has not yet said all.
-    fn who_may_go(&mut self) -> Option<u64> {
+    /// The connection to evict first: none while the poller has more events to report.
+    fn next_evictable(&mut self) -> Option<u64> {
         let Server { settings, .. } = self.books.server;
         let may = settings.make_room && self.asked == 0 && !self.accepting.gate.is_draining();
         may.then(|| self.holding.evictable(self.stays, self.polled)).flatten()

@@ -200,7 +200,7 @@ impl<'s> Completions<'s> {
     /// come at the maximum, and another is to go first. Where nothing is any more, what was started
     /// is submitted: what the kernel performs at once is pending then.
     pub(crate) fn take_pending(&mut self, pending_max: &mut u32) -> io::Result<bool> {
-        let is_to_go = self.owed() > 0 && self.who_may_go(self.books.now.at).is_some();
+        let is_to_go = self.owed() > 0 && self.next_evictable(self.books.now.at).is_some();
         let Some(left) = pending_max.checked_sub(1).filter(|_| !is_to_go) else {
             self.was_cut = *pending_max == 0;
             return Ok(false);
@@ -345,7 +345,7 @@ impl<'s> Completions<'s> {
         for _ in 0..=self.connections.len() / BROUGHT_ALL as usize {
             let now = self.books.now.at;
             let is_due = self.timers.earliest().is_some_and(|at| at <= now);
-            if !is_due && (self.owed() == 0 || self.who_may_go(now).is_none()) {
+            if !is_due && (self.owed() == 0 || self.next_evictable(now).is_none()) {
                 break;
             }
             self.polled = now;

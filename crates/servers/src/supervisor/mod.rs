@@ -33,7 +33,7 @@ use os::signals::{Signal, Signals};
 use os::{PidFile, limits};
 
 use self::generation::Generation;
-use self::rehearsal::{ANSWERED_WITHIN, Rehearsal};
+use self::rehearsal::{ALL_ANSWERED_WITHIN, ANSWERED_WITHIN, Rehearsal};
 use self::start::Before;
 use self::upgrade::{Inheritance, Upgrade};
 pub use self::voice::Voice;
@@ -273,9 +273,10 @@ impl Supervisor<'_> {
     fn give_reload_up(&mut self, program: &mut Program<'_>) {
         let Some(rehearsal) = self.rehearsal.take() else { return };
         rehearsal.give_up();
-        let within = ANSWERED_WITHIN.as_secs();
+        let [one, all] = [ANSWERED_WITHIN, ALL_ANSWERED_WITHIN].map(|within| within.as_secs());
         let why = "a disk or mount that the settings name does not answer within";
-        self.stays(&format!("{why} {within} s; reload when the roots and logs do"), program);
+        let why = format!("{why} {one} s, or all of them within {all} s");
+        self.stays(&format!("{why}; reload when the roots and logs do"), program);
     }
 
     fn stays(&self, why: &str, program: &mut Program<'_>) {

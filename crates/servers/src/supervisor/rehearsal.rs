@@ -30,9 +30,8 @@ pub(super) const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 /// for a disk.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Disks that answer each time, but slowly, hold up the next reload or upgrade for 5 minutes at
-/// most.
-const LOOKS_MAX: u32 = 300;
+/// How long all disks together may take, because a reload or an upgrade waits for the one before.
+pub(super) const ALL_ANSWERED_WITHIN: Duration = Duration::from_secs(300);
 
 impl Rehearsal {
     /// Starts the child. Its status says nothing, because the reload itself tells every mistake.
@@ -71,8 +70,8 @@ impl Rehearsal {
         let ran = process::cpu_time_of(self.pid).unwrap_or(self.ran);
         let has_run = mem::replace(&mut self.ran, ran) != ran;
         self.idle_looks = if has_run { 0 } else { self.idle_looks + 1 };
-        let idle_for = LOOK_EVERY * self.idle_looks;
-        idle_for >= ANSWERED_WITHIN || self.looks >= LOOKS_MAX
+        LOOK_EVERY * self.idle_looks >= ANSWERED_WITHIN
+            || LOOK_EVERY * self.looks >= ALL_ANSWERED_WITHIN
     }
 
     /// Ends the child, as soon as the disk lets it.

@@ -97,11 +97,13 @@ fn runs(pid: u32) -> bool {
     fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
 }
 
-/// Below the ports that the kernel gives to the clients and servers of other tests.
+/// An address below the ports that the kernel gives to other tests, and below those of a lab.
 fn free_address() -> SocketAddr {
+    const TRIED_MAX: usize = 6_000;
     static NEXT: AtomicU16 = AtomicU16::new(10_000);
     let next = || SocketAddr::from((Ipv4Addr::LOCALHOST, NEXT.fetch_add(1, Ordering::Relaxed)));
-    iter::repeat_with(next).find(|address| TcpListener::bind(address).is_ok()).expect("a free port")
+    let mut tried = iter::repeat_with(next).take(TRIED_MAX);
+    tried.find(|address| TcpListener::bind(address).is_ok()).expect("a free port")
 }
 
 fn subject(text: &str) -> Subject {

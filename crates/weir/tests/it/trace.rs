@@ -56,8 +56,8 @@ fn expect_performed(combination: &Combination, flags: &[&str]) -> Vec<Value> {
     slow.release();
     let file = site.beside("trace");
     let path = file.to_str().expect("UTF-8");
-    // On a slow machine an answer would be old before it is asked for again, and looked at by its
-    // finder.
+    // Otherwise an answer may be too old on a slow machine, and the thread that finds it compares
+    // it with the disk.
     let flags = [flags, &["--trace", path, "--answer-age-ms", "3600000"]].concat();
     let server = combination.start(&site.root(), &flags);
     let workers = begun(combination, &server);

@@ -74,7 +74,7 @@ pub(crate) fn stop(pid: u32) {
     assert!(await_true(PATIENCE, || are_all(pid, 'T')), "process {pid} does not stop");
 }
 
-/// Waits until every thread of a server's workers waits: all that has come was looked at.
+/// Waits until every thread of a server's workers sleeps, so that what has arrived was processed.
 pub(crate) fn await_looked_at(server: u32) {
     let all = || workers_of(server).into_iter().all(|pid| are_all(pid, 'S'));
     assert!(await_true(PATIENCE, all), "the workers of {server} do not come to rest");

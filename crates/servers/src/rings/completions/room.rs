@@ -25,7 +25,7 @@ impl Completions<'_> {
     /// one may be.
     pub(super) fn make_room(&mut self) -> io::Result<()> {
         for _ in 0..self.owed() {
-            let Some(token) = self.who_may_go(self.polled) else { break };
+            let Some(token) = self.next_evictable(self.polled) else { break };
             let Some(connection) = self.connections.named(token) else { break };
             let sends = matches!(connection.dialog.session.want(), Want::Send(..));
             self.books.evicted(&connection.dialog);
@@ -40,7 +40,7 @@ impl Completions<'_> {
         if self.gate.is_full() {
             let (worker, now) = (self.books.worker, self.books.now.at);
             let defers = self.gate.defers(worker, now);
-            let may = self.who_may_go(now).is_some() && !defers;
+            let may = self.next_evictable(now).is_some() && !defers;
             self.gate.may_make_room(may, self.connections.len());
             if !may {
                 self.stop_accepting()?;
@@ -66,7 +66,7 @@ impl Completions<'_> {
     }
 
     /// The connection to evict first, of those that have waited for long enough at that time.
-    pub(super) fn who_may_go(&mut self, at: Instant) -> Option<u64> {
+    pub(super) fn next_evictable(&mut self, at: Instant) -> Option<u64> {
         let server = self.books.server;
         if !server.settings.make_room || self.gate.is_draining() {
             return None;

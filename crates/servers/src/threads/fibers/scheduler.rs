@@ -188,7 +188,7 @@ impl<'s> Scheduler<'s> {
                 return false;
             }
             let is_full = state.accepting.gate.room(state.open) == 0;
-            (dialog, if is_full { state.who_may_go() } else { None })
+            (dialog, if is_full { state.next_evictable() } else { None })
         };
         if let Some(goes) = goes {
             self.state.borrow_mut().cut(goes);

@@ -44,9 +44,9 @@ fn who_does_not_wait_for_replies_gets_the_results() {
         drop(command);
         for words in seen {
             shown.until(words, |all| all.contains(words));
-            // By then those that are dead have asked.
-            let are_dead = || answered.load(Ordering::Relaxed) > 0;
-            assert!(await_true(PATIENCE, are_dead), "{how:?}: nobody is answered");
+            // The connections without a reply are the first that ask.
+            let is_answered = || answered.load(Ordering::Relaxed) > 0;
+            assert!(await_true(PATIENCE, is_answered), "{how:?}: no request was answered");
             kill_process(Pid::from_child(&run), Signal::INT).expect("a signal");
         }
         let text = String::from_utf8(output_of(run).stdout).expect("text");

@@ -228,13 +228,13 @@ impl<'s> State<'s> {
     pub(super) fn look_for_room(&mut self) {
         if self.accepting.gate.is_full() {
             self.stays = stays(self.books.server);
-            let may = self.who_may_go().is_some();
+            let may = self.next_evictable().is_some();
             self.accepting.gate.may_make_room(may, self.open);
         }
     }
 
-    /// Nobody of whom the poller has not yet said all.
-    pub(super) fn who_may_go(&mut self) -> Option<u32> {
+    /// The connection to evict first: none while the poller has more events to report.
+    pub(super) fn next_evictable(&mut self) -> Option<u32> {
         let Server { settings, .. } = self.books.server;
         let may = settings.make_room && self.asked == 0 && !self.accepting.gate.is_draining();
         let Self { slots, timers, .. } = self;
