@@ -2,13 +2,17 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
+use std::time::Instant;
 
 use os::{Address, Blocking, Listener};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, connect, recv, send,
     socket_with, sockopt,
 };
+
+use crate::connection::PATIENCE;
 
 const BACKLOG: u32 = 4096;
 const SALT: u32 = 7;
@@ -169,18 +173,34 @@ fn listener(at: &str) -> Listener {
 fn knocks(listener: &Listener, from: SocketAddr, n: usize) -> Vec<OwnedFd> {
     let address: SocketAddr = listener.local_address().unwrap().parse().unwrap();
     let to = SocketAddr::new(from.ip(), address.port());
+    (0..n).map(|_| knock(from, to)).collect()
+}
+
+/// Dropping the connection resets it, which frees the port, unless another test just starts a
+/// process: until that executes its program, it holds a copy of each socket of this one.
+fn knock(from: SocketAddr, to: SocketAddr) -> OwnedFd {
+    let started = Instant::now();
+    loop {
+        match connecting(from, to) {
+            Err(Errno::ADDRINUSE | Errno::ADDRNOTAVAIL) if started.elapsed() < PATIENCE => {
+                std::thread::yield_now();
+            }
+            begun => return begun.unwrap(),
+        }
+    }
+}
+
+fn connecting(from: SocketAddr, to: SocketAddr) -> rustix::io::Result<OwnedFd> {
     let family = if to.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
-    let knock = |_| {
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let client = socket_with(family, SocketType::STREAM, flags, None).unwrap();
-        // It is reset, so that its port is free at once.
-        sockopt::set_socket_linger(&client, Some(std::time::Duration::ZERO)).unwrap();
-        sockopt::set_socket_reuseaddr(&client, true).unwrap();
-        bind(&client, &from).unwrap();
-        assert_eq!(connect(&client, &to), Err(rustix::io::Errno::INPROGRESS));
-        client
-    };
-    (0..n).map(knock).collect()
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let client = socket_with(family, SocketType::STREAM, flags, None)?;
+    sockopt::set_socket_linger(&client, Some(std::time::Duration::ZERO))?;
+    sockopt::set_socket_reuseaddr(&client, true)?;
+    bind(&client, &from)?;
+    match connect(&client, &to) {
+        Err(Errno::INPROGRESS) => Ok(client),
+        done => done.map(|()| client),
+    }
 }
 
 fn admitted(clients: &[OwnedFd]) -> usize {

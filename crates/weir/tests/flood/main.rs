@@ -164,18 +164,27 @@ fn knock(to: SocketAddr) -> OwnedFd {
     knock_from(SocketAddr::from(([0, 0, 0, 0], 0)), to)
 }
 
-/// Begins a connection from that address and port. Dropping the connection resets it, so that the
-/// port is free at once.
+/// Begins a connection from that address and port. Dropping the connection resets it, which frees
+/// the port, unless another test just starts a process: until that executes its program, it holds a
+/// copy of each socket of this one.
 fn knock_from(from: SocketAddr, to: SocketAddr) -> OwnedFd {
+    let mut refusal = None;
+    let begun = || connecting(from, to).map_err(|errno| refusal = Some(errno)).ok();
+    await_some(PATIENCE, begun).unwrap_or_else(|| panic!("from {from} to {to}: {refusal:?}"))
+}
+
+fn connecting(from: SocketAddr, to: SocketAddr) -> rustix::io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let client = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None).expect("one");
-    sockopt::set_socket_linger(&client, Some(Duration::ZERO)).expect("set");
+    let client = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    sockopt::set_socket_linger(&client, Some(Duration::ZERO))?;
     if !from.ip().is_unspecified() {
-        sockopt::set_socket_reuseaddr(&client, true).expect("set");
-        bind(&client, &from).expect("bound");
+        sockopt::set_socket_reuseaddr(&client, true)?;
+        bind(&client, &from)?;
     }
-    assert_eq!(connect(&client, &to), Err(Errno::INPROGRESS));
-    client
+    match connect(&client, &to) {
+        Err(Errno::INPROGRESS) => Ok(client),
+        done => done.map(|()| client),
+    }
 }
 
 fn check_calm(combination: &Combination, server: &Server, admin: SocketAddr) {
