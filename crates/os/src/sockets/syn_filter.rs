@@ -1,5 +1,6 @@
 //! A share of those who knock: a filter on a listening socket that drops the other SYNs, before the
-//! kernel holds anything for them (SO_ATTACH_FILTER, socket(7)). It needs no privilege.
+//! kernel holds anything for them (SO_ATTACH_FILTER, socket(7)). Linux lets every user attach one;
+//! some machines let only root.
 //!
 //! Who is let in is a hash of the client's address and port: whoever is refused is refused again
 //! when it tries again, and whoever is let in is let in at once. All packets but SYNs pass.

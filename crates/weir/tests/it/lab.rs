@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::{fs, iter};
 
 use lab::subject::{NotStarted, Running, Start, Subject};
@@ -99,10 +99,17 @@ fn runs(pid: u32) -> bool {
 
 /// An address below the ports that the kernel gives to other tests, and below those of a lab.
 fn free_address() -> SocketAddr {
-    const TRIED_MAX: usize = 6_000;
-    static NEXT: AtomicU16 = AtomicU16::new(10_000);
-    let next = || SocketAddr::from((Ipv4Addr::LOCALHOST, NEXT.fetch_add(1, Ordering::Relaxed)));
-    let mut tried = iter::repeat_with(next).take(TRIED_MAX);
+    const FIRST: u16 = 10_000;
+    const COUNT: u16 = 6_000;
+    /// How many there are before those of the next run, as several may go on at the same time.
+    const OF_EACH_RUN: u32 = 64;
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    let begin = std::process::id().wrapping_mul(OF_EACH_RUN);
+    let next = || {
+        let place = begin.wrapping_add(TAKEN.fetch_add(1, Ordering::Relaxed)) % u32::from(COUNT);
+        SocketAddr::from((Ipv4Addr::LOCALHOST, FIRST + place as u16))
+    };
+    let mut tried = iter::repeat_with(next).take(usize::from(COUNT));
     tried.find(|address| TcpListener::bind(address).is_ok()).expect("a free port")
 }
 
