@@ -14,7 +14,7 @@ use control::phase::{Phase, Work};
 use control::record::Record;
 use measure::{Duration, Instant};
 
-use crate::shared::admissions::{Admitted, Claim};
+use crate::shared::admissions::{Admitted, Claim, RENEWED_WITHIN};
 use crate::shared::counters::Counter;
 use crate::shared::error_log::By;
 use crate::shared::server::{Server, Worker};
@@ -38,6 +38,9 @@ pub(crate) struct Intake {
     /// The last phase has left somebody waiting.
     leaves: bool,
     scarcity: Scarcity,
+    /// Connections that were accepted when it last watched, and when that was seen to grow.
+    accepted: u64,
+    grew: Instant,
 }
 
 /// Whether slow clients hold the places: whether more than half of the connections that were
@@ -48,6 +51,9 @@ struct Scarcity {
     since: Instant,
     slow: u64,
     accepted: u64,
+    /// Places of connections that were evicted in the last window and that nobody took in it: a
+    /// busy machine gives them in the next one.
+    unused: u64,
     /// What the last window told.
     lacks_places: bool,
 }
@@ -81,7 +87,9 @@ impl Intake {
             phase: Phase::new(turns),
             processors: u32::try_from(os::thread::cpu_affinity_count()).unwrap_or(u32::MAX),
             leaves: false,
-            scarcity: Scarcity { since: now, slow: 0, accepted: 0, lacks_places: false },
+            scarcity: Scarcity::new(now),
+            accepted: 0,
+            grew: now,
         }
     }
 
@@ -128,8 +136,17 @@ impl Intake {
         }
     }
 
-    /// Looks where no phase does, because nobody can be taken.
+    /// Looks where no phase does, because nobody can be taken. While nobody is, because all places
+    /// are held, this does not look at the queue, and what was decided is lifted.
     pub(crate) fn watch(&mut self, worker: &Worker<'_>, now: Instant) {
+        let accepted = |place: &usize| worker.server.admissions.accepted(*place);
+        let accepted = worker.places().iter().map(accepted).sum();
+        if mem::replace(&mut self.accepted, accepted) != accepted {
+            self.grew = now;
+        }
+        if now - self.grew >= RENEWED_WITHIN {
+            return;
+        }
         for place in worker.places() {
             self.side(*place).is_idle = false;
             self.look(worker, *place, now);
@@ -171,7 +188,9 @@ impl Intake {
             let accepted = admissions.accepted(place);
             let sharers = if listeners.owner(place).is_some() { 1 } else { server.loops() };
             let waiting = queue.length.saturating_add(mem::take(&mut side.brought));
-            let lacks_places = self.scarcity.observe(server, now);
+            let [slow, taken] =
+                [Counter::EvictedSlow, Counter::Accepted].map(|of| server.counters.total(of));
+            let lacks_places = self.scarcity.observe(slow, taken, now);
             seen = Sample {
                 queue: if lacks_places { 0 } else { waiting },
                 room: queue.max,
@@ -198,17 +217,20 @@ impl Intake {
 }
 
 impl Scarcity {
-    fn observe(&mut self, server: &Server, now: Instant) -> bool {
-        if now - self.since < SCARCITY_WINDOW {
-            return self.lacks_places;
-        }
-        let [slow, accepted] =
-            [Counter::EvictedSlow, Counter::Accepted].map(|of| server.counters.total(of));
+    const fn new(now: Instant) -> Self {
+        Self { since: now, slow: 0, accepted: 0, unused: 0, lacks_places: false }
+    }
+
+    /// So many were evicted for others since the server began, `slow` ones, and so many accepted.
+    fn observe(&mut self, slow: u64, accepted: u64, now: Instant) -> bool {
         // While none is accepted nothing is known.
-        if accepted != self.accepted {
+        if now - self.since >= SCARCITY_WINDOW && accepted != self.accepted {
             let evicted = slow.saturating_sub(self.slow);
-            let lacks_places = 2 * evicted > accepted.saturating_sub(self.accepted);
-            *self = Self { since: now, slow, accepted, lacks_places };
+            let taken = accepted.saturating_sub(self.accepted);
+            let places = evicted + self.unused;
+            let lacks_places = 2 * places > taken;
+            let unused = evicted.min(places.saturating_sub(taken));
+            *self = Self { since: now, slow, accepted, unused, lacks_places };
         }
         self.lacks_places
     }
@@ -282,5 +304,35 @@ fn bounds(server: &Server, filters: bool) -> Bounds {
         backlog_max: dials.backlog_max(),
         backlog: dials.backlog(),
         share: dials.admitted().or((!filters).then_some(ALL)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_that_slow_clients_held_are_told_from_those_that_were_free() {
+        // Evicted and accepted in each window, and whether places are short behind it.
+        let rows: [&[(u64, u64, bool)]; 6] = [
+            &[(0, 16, false), (16, 16, true), (0, 16, false)],
+            &[(9, 16, true), (8, 16, false)],
+            // While none is accepted nothing is known.
+            &[(0, 0, false), (16, 16, true), (0, 0, true)],
+            // A busy machine gives the places one window later.
+            &[(16, 3, true), (0, 13, true), (0, 16, false)],
+            &[(16, 0, false), (0, 16, true), (0, 16, false)],
+            // But no later than that.
+            &[(100, 1, true), (0, 1, true), (0, 1, false)],
+        ];
+        for row in rows {
+            let mut scarcity = Scarcity::new(Instant::ORIGIN);
+            let (mut now, mut slow, mut taken) = (Instant::ORIGIN, 0, 0);
+            for (evicted, accepted, lacks_places) in row {
+                now = now + SCARCITY_WINDOW;
+                (slow, taken) = (slow + evicted, taken + accepted);
+                assert_eq!(scarcity.observe(slow, taken, now), *lacks_places, "{row:?}");
+            }
+        }
     }
 }

@@ -11,7 +11,6 @@ use measure::{Duration, Instant};
 
 use crate::connection::gate::behind_min;
 use crate::connection::intake::Intake;
-use crate::shared::admissions::RENEWED_WITHIN;
 use crate::shared::architecture::Holder;
 use crate::shared::server::{Server, Worker};
 
@@ -30,9 +29,8 @@ const STUCK_FOR: Duration = Duration::from_millis(50);
 pub(crate) struct Lookout {
     intake: Intake,
     due: Instant,
-    /// Connections that were accepted by the last look, and when that was seen to grow.
+    /// Connections that were accepted by the last look.
     accepted: u64,
-    grew: Instant,
     /// Since when some connection has waited, while none was accepted. `None`: none waits.
     waits_since: Option<Instant>,
     /// Processes that should be free and were seen not to be: they are stopped, or have not closed
@@ -49,7 +47,6 @@ impl Lookout {
             intake: intake(),
             due: Instant::ORIGIN,
             accepted: 0,
-            grew: Instant::ORIGIN,
             waits_since: None,
             late: 0,
         })
@@ -60,9 +57,7 @@ impl Lookout {
         self.due
     }
 
-    /// Looks, if that is due, and sets what follows. While no connection is accepted, because all
-    /// processes are held or stopped, it does not look at the queue: what was decided is lifted
-    /// then, as elsewhere.
+    /// Looks, if that is due, and sets what follows.
     pub(crate) fn look(&mut self, server: &Server, now: Instant) {
         if now < self.due {
             return;
@@ -70,13 +65,8 @@ impl Lookout {
         let accepted = (0..server.listeners.len()).map(|place| server.admissions.accepted(place));
         let accepted = accepted.sum();
         let is_busy = mem::replace(&mut self.accepted, accepted) != accepted;
-        if is_busy {
-            self.grew = now;
-        }
-        if now - self.grew < RENEWED_WITHIN {
-            self.intake.watch(&Worker::lookout(server), now);
-        }
-        let need = self.make_room(server, now);
+        self.intake.watch(&Worker::lookout(server), now);
+        let need = self.make_room(server, now, is_busy);
         self.due = now
             + match need {
                 Need::Room => LOOK_FLOOD,
@@ -88,12 +78,12 @@ impl Lookout {
 
     /// Evicts as many connections as wait and have no process. If none may be evicted, and none has
     /// been, processes that are busy close their connections after the reply.
-    fn make_room(&mut self, server: &Server, now: Instant) -> Need {
+    fn make_room(&mut self, server: &Server, now: Instant, is_busy: bool) -> Need {
         let Some(common) = &server.common else { return Need::None { is_any_free: true } };
         let (board, Server { counters, orders, .. }) = (&common.scoreboard, server);
         let is_there = |n: usize| counters.is_ready(n) && !orders.of(n).is_draining();
         let waiting = Worker::lookout(server).waiting();
-        if waiting == 0 || self.grew == now {
+        if waiting == 0 || is_busy {
             self.waits_since = None;
         }
         if now - *self.waits_since.get_or_insert(now) >= STUCK_FOR {

@@ -61,14 +61,11 @@ fn who_comes_while_nobody_can_be_taken_is_not_refused_for_good() {
     });
 }
 
-/// Then no worker looks any more. A thread of `mt` leaves who has asked for nothing.
+/// Then no worker looks at the queue any more.
 #[test]
 fn where_all_places_are_taken_in_a_flood_nobody_is_refused_for_good() {
     let site = Fixture::new();
     on_each(|combination| {
-        if combination.row["send"] == "thread" {
-            return;
-        }
         let mut server = start(combination, &site);
         let admin = server.await_admin();
         let crowd = Crowd::new(server.address);

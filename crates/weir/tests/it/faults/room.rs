@@ -53,40 +53,46 @@ fn half(server: &Server) -> Wire {
     wire
 }
 
+/// What clients are, how they become it, and the rest of their requests.
+type Kind = (&'static str, fn(&Server) -> Wire, &'static [u8]);
+
 #[test]
 fn who_waits_for_longest_goes_for_who_comes() {
     let site = Fixture::new();
-    // What the clients are, how they become it, and the rest of their requests. All are of one
-    // kind, because it depends on the architecture and the time which kind is evicted first.
-    type Row = (&'static str, fn(&Server) -> Wire, &'static [u8]);
+    // All are of one kind, because it depends on the architecture and the time which kind is
+    // evicted first.
     let get = b"GET /digits.txt HTTP/1.1\r\nHost: weir.test\r\n\r\n";
-    let rows: [Row; 3] = [
+    let kinds: [Kind; 3] = [
         ("idle", asked, get),
         ("with half a head", half, b"weir.test\r\n\r\n"),
         ("silent", Server::connect, get),
     ];
-    for (what, keep, rest) in rows {
+    for kind in kinds {
         on_mechanisms_alone(Program::Weir, |combination| {
-            let flags = [&flags("8")[..], ADMIN].concat();
-            let mut server = combination.start(&site.root(), &flags);
-            let admin = server.await_admin();
-            let mut first = keep(&server);
-            // By then the first is known to wait, and that it is the only one.
-            await_looked_at(server.pid());
-            check_fetched(combination, &server, what);
-            let is_gone = || counted(admin, "closed") >= 1.0;
-            assert!(await_true(PATIENCE, is_gone), "{combination}: nobody has gone");
-            let mut others: Vec<Wire> = (1..8).map(|_| keep(&server)).collect();
-            check_fetched(combination, &server, what);
-            assert_eq!(first.end(), Ok(()), "{combination}: who was {what} for longest");
-            for wire in &mut others {
-                wire.send(rest).expect("sent");
-                let status = wire.reply(false).map(|(head, _)| head.status);
-                assert_eq!(status, Ok(200), "{combination}: the others, {what}");
-            }
-            server.stop();
+            // A machine that keeps an evicted process from running makes another one go, too.
+            at_some_scale(|_| check_longest_goes(combination, &site, kind));
         });
     }
+}
+
+fn check_longest_goes(combination: &Combination, site: &Fixture, (what, keep, rest): Kind) {
+    let mut server = combination.start(&site.root(), &[&flags("8")[..], ADMIN].concat());
+    let admin = server.await_admin();
+    let mut first = keep(&server);
+    // By then the first is known to wait, and that it is the only one.
+    await_looked_at(server.pid());
+    check_fetched(combination, &server, what);
+    let is_gone = || counted(admin, "closed") >= 1.0;
+    assert!(await_true(PATIENCE, is_gone), "{combination}: nobody has gone");
+    let mut others: Vec<Wire> = (1..8).map(|_| keep(&server)).collect();
+    check_fetched(combination, &server, what);
+    assert_eq!(first.end(), Ok(()), "{combination}: who was {what} for longest");
+    for wire in &mut others {
+        wire.send(rest).expect("sent");
+        let status = wire.reply(false).map(|(head, _)| head.status);
+        assert_eq!(status, Ok(200), "{combination}: the others, {what}");
+    }
+    server.stop();
 }
 
 #[test]
