@@ -1,6 +1,7 @@
 //! Whose connection it is: told by a balancer, and limited by address.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use crate::support::chosen::on_mechanisms_alone;
@@ -9,7 +10,7 @@ use crate::support::fixture::{DIGITS, Fixture};
 use crate::support::metrics::counted;
 use crate::support::server::Server;
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_true};
+use crate::support::{PATIENCE, await_some, await_true};
 
 const FROM_7: &str = "PROXY TCP4 192.0.2.7 198.51.100.1 56324 80\r\n";
 const REQUEST: &str = "GET /digits.txt HTTP/1.1\r\nHost: weir.test\r\n\r\n";
@@ -187,6 +188,21 @@ fn who_asks_too_often_is_told_to_wait() {
     });
 }
 
+/// Clients ask and reset their connections, until the server has seen that many. A busy machine
+/// drops a connection that is reset before it is accepted.
+fn come_and_go(combination: &Combination, server: &Server, admin: SocketAddr, clients: u64) {
+    let come = || sends(server, REQUEST.as_bytes()).reset();
+    (0..clients).for_each(|_| come());
+    let are_seen = || {
+        let is_over = counted(admin, "closed") as u64 >= clients;
+        if !is_over {
+            come();
+        }
+        is_over
+    };
+    assert!(await_true(PATIENCE, are_seen), "{combination}: not all were looked at");
+}
+
 /// Of a connection that is gone before it is accepted nobody can tell the address, and what it has
 /// asked can still be read.
 #[test]
@@ -202,12 +218,8 @@ fn who_asks_and_resets_is_no_exception() {
             let begun = Instant::now();
             let mut server = combination.start(&site.root(), &flags);
             let admin = server.await_admin();
-            for _ in 0..CLIENTS {
-                sends(&server, REQUEST.as_bytes()).reset();
-            }
+            come_and_go(combination, &server, admin, CLIENTS);
             let count = |name: &str| counted(admin, name) as u64;
-            let is_over = || count("closed") >= CLIENTS;
-            assert!(await_true(PATIENCE, is_over), "{combination}: not all were looked at");
             let most = answered_max(1, begun);
             // A worker publishes one counter after the other. In this order no request is taken for
             // answered that was throttled.
@@ -226,7 +238,7 @@ fn who_asks_and_resets_is_no_exception() {
 /// However many have come and gone, who comes then has his place, and no other.
 #[test]
 fn who_asks_and_resets_leaves_his_place() {
-    const CLIENTS: u32 = 200;
+    const CLIENTS: u64 = 200;
     let site = Fixture::new();
     for defer_s in ["0", "5"] {
         on_mechanisms_alone(Program::Weir, |combination| {
@@ -234,13 +246,14 @@ fn who_asks_and_resets_leaves_his_place() {
             let flags = [&flags[..], &["--admin", "127.0.0.1:0"]].concat();
             let mut server = combination.start(&site.root(), &flags);
             let admin = server.await_admin();
-            for _ in 0..CLIENTS {
-                sends(&server, REQUEST.as_bytes()).reset();
-            }
-            let is_over = || counted(admin, "closed") >= f64::from(CLIENTS);
-            assert!(await_true(PATIENCE, is_over), "{combination}: not all were looked at");
-            let mut kept = sends(&server, REQUEST.as_bytes());
-            assert_eq!(status(&mut kept), 200, "{combination}: the first");
+            come_and_go(combination, &server, admin, CLIENTS);
+            // The last one of them may not be closed yet.
+            let keep = || {
+                let mut kept = sends(&server, REQUEST.as_bytes());
+                (status(&mut kept) == 200).then_some(kept)
+            };
+            let kept = await_some(PATIENCE, keep);
+            assert!(kept.is_some(), "{combination}: the first");
             let mut other = sends(&server, REQUEST.as_bytes());
             assert_eq!(status(&mut other), 0, "{combination}: another");
             server.stop();
