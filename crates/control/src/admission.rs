@@ -262,6 +262,12 @@ impl Admission {
         }
     }
 
+    /// What the operator has decided, as it was told last.
+    #[must_use]
+    pub const fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
     /// How long after a look the next one is due.
     #[must_use]
     pub const fn look_after(&self) -> Duration {

@@ -38,9 +38,6 @@ pub(crate) struct Intake {
     /// The last phase has left somebody waiting.
     leaves: bool,
     scarcity: Scarcity,
-    /// Connections that were accepted when it last watched, and when that was seen to grow.
-    accepted: u64,
-    grew: Instant,
 }
 
 /// Whether slow clients hold the places: whether more than half of the connections that were
@@ -51,8 +48,8 @@ struct Scarcity {
     since: Instant,
     slow: u64,
     accepted: u64,
-    /// Places of connections that were evicted in the last window and that nobody took in it: a
-    /// busy machine gives them in the next one.
+    /// Places freed by evictions in the last window and not taken in it. They count in the next,
+    /// because a busy machine fills them late.
     unused: u64,
     /// What the last window told.
     lacks_places: bool,
@@ -70,6 +67,9 @@ struct Side {
     is_idle: bool,
     /// A phase since the last look has left nobody waiting.
     emptied: bool,
+    /// Connections that were accepted when this was last watched, and when that was seen to grow.
+    accepted: u64,
+    last_growth: Instant,
     /// It can be told to admit a share.
     filters: bool,
     /// What is yet to be told of its begin.
@@ -88,8 +88,6 @@ impl Intake {
             processors: u32::try_from(os::thread::cpu_affinity_count()).unwrap_or(u32::MAX),
             leaves: false,
             scarcity: Scarcity::new(now),
-            accepted: 0,
-            grew: now,
         }
     }
 
@@ -136,20 +134,22 @@ impl Intake {
         }
     }
 
-    /// Looks where no phase does, because nobody can be taken. While nobody is, because all places
-    /// are held, this does not look at the queue, and what was decided is lifted.
+    /// Looks at the queues where no phase does, because nobody can be taken. Of a socket from which
+    /// nobody has been for [`RENEWED_WITHIN`], all places are held: the supervisor lifts what was
+    /// decided, because this stops looking, unless the operator decides something else.
     pub(crate) fn watch(&mut self, worker: &Worker<'_>, now: Instant) {
-        let accepted = |place: &usize| worker.server.admissions.accepted(*place);
-        let accepted = worker.places().iter().map(accepted).sum();
-        if mem::replace(&mut self.accepted, accepted) != accepted {
-            self.grew = now;
-        }
-        if now - self.grew >= RENEWED_WITHIN {
-            return;
-        }
         for place in worker.places() {
-            self.side(*place).is_idle = false;
-            self.look(worker, *place, now);
+            let accepted = worker.server.admissions.accepted(*place);
+            let side = self.side(*place);
+            side.is_idle = false;
+            if mem::replace(&mut side.accepted, accepted) != accepted {
+                side.last_growth = now;
+            }
+            let is_held = now - side.last_growth >= RENEWED_WITHIN;
+            let is_turned = *side.admission.bounds() != bounds(worker.server, side.filters);
+            if !is_held || is_turned {
+                self.look(worker, *place, now);
+            }
         }
     }
 
@@ -188,9 +188,7 @@ impl Intake {
             let accepted = admissions.accepted(place);
             let sharers = if listeners.owner(place).is_some() { 1 } else { server.loops() };
             let waiting = queue.length.saturating_add(mem::take(&mut side.brought));
-            let [slow, taken] =
-                [Counter::EvictedSlow, Counter::Accepted].map(|of| server.counters.total(of));
-            let lacks_places = self.scarcity.observe(slow, taken, now);
+            let lacks_places = self.scarcity.observe(now, |of| server.counters.total(of));
             seen = Sample {
                 queue: if lacks_places { 0 } else { waiting },
                 room: queue.max,
@@ -221,10 +219,14 @@ impl Scarcity {
         Self { since: now, slow: 0, accepted: 0, unused: 0, lacks_places: false }
     }
 
-    /// So many were evicted for others since the server began, `slow` ones, and so many accepted.
-    fn observe(&mut self, slow: u64, accepted: u64, now: Instant) -> bool {
+    /// Whether places are short, by the totals of two counters, which are read once in a window.
+    fn observe(&mut self, now: Instant, total: impl Fn(Counter) -> u64) -> bool {
+        if now - self.since < SCARCITY_WINDOW {
+            return self.lacks_places;
+        }
+        let [slow, accepted] = [Counter::EvictedSlow, Counter::Accepted].map(total);
         // While none is accepted nothing is known.
-        if now - self.since >= SCARCITY_WINDOW && accepted != self.accepted {
+        if accepted != self.accepted {
             let evicted = slow.saturating_sub(self.slow);
             let taken = accepted.saturating_sub(self.accepted);
             let places = evicted + self.unused;
@@ -252,6 +254,8 @@ impl Side {
             brought: 0,
             is_idle: false,
             emptied: false,
+            accepted: 0,
+            last_growth: Instant::ORIGIN,
             filters: true,
             begins: Some(Record::Begins { now, bounds, share, told }),
         }
@@ -312,17 +316,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_that_slow_clients_held_are_told_from_those_that_were_free() {
-        // Evicted and accepted in each window, and whether places are short behind it.
+    fn places_freed_in_one_window_count_in_the_next() {
+        // Evicted and accepted in each window, and whether places are short after it.
         let rows: [&[(u64, u64, bool)]; 6] = [
             &[(0, 16, false), (16, 16, true), (0, 16, false)],
             &[(9, 16, true), (8, 16, false)],
             // While none is accepted nothing is known.
             &[(0, 0, false), (16, 16, true), (0, 0, true)],
-            // A busy machine gives the places one window later.
             &[(16, 3, true), (0, 13, true), (0, 16, false)],
             &[(16, 0, false), (0, 16, true), (0, 16, false)],
-            // But no later than that.
+            // But in no later one.
             &[(100, 1, true), (0, 1, true), (0, 1, false)],
         ];
         for row in rows {
@@ -331,7 +334,8 @@ mod tests {
             for (evicted, accepted, lacks_places) in row {
                 now = now + SCARCITY_WINDOW;
                 (slow, taken) = (slow + evicted, taken + accepted);
-                assert_eq!(scarcity.observe(slow, taken, now), *lacks_places, "{row:?}");
+                let total = |of| if of == Counter::EvictedSlow { slow } else { taken };
+                assert_eq!(scarcity.observe(now, total), *lacks_places, "{row:?}");
             }
         }
     }

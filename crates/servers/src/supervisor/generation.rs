@@ -202,7 +202,7 @@ impl Generation {
     }
 
     /// Who was refused in a flood is admitted where no worker looks any more: all have died, or
-    /// stand still, or nobody has come since.
+    /// stand still, or all their places are held, or nobody has come since.
     fn lift_stale(&mut self, now: Instant) {
         if now - self.looked < RENEWED_WITHIN {
             return;

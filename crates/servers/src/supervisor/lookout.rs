@@ -77,7 +77,8 @@ impl Lookout {
     }
 
     /// Evicts as many connections as wait and have no process. If none may be evicted, and none has
-    /// been, processes that are busy close their connections after the reply.
+    /// been, processes that are busy close their connections after the reply. `is_busy`: some were
+    /// accepted since the last look.
     fn make_room(&mut self, server: &Server, now: Instant, is_busy: bool) -> Need {
         let Some(common) = &server.common else { return Need::None { is_any_free: true } };
         let (board, Server { counters, orders, .. }) = (&common.scoreboard, server);

@@ -168,9 +168,11 @@ fn knock(to: SocketAddr) -> OwnedFd {
 /// the port, unless another test just starts a process: until that executes its program, it holds a
 /// copy of each socket of this one.
 fn knock_from(from: SocketAddr, to: SocketAddr) -> OwnedFd {
-    let mut refusal = None;
-    let begun = || connecting(from, to).map_err(|errno| refusal = Some(errno)).ok();
-    await_some(PATIENCE, begun).unwrap_or_else(|| panic!("from {from} to {to}: {refusal:?}"))
+    let begun = || match connecting(from, to) {
+        Err(Errno::ADDRINUSE | Errno::ADDRNOTAVAIL) => None,
+        begun => Some(begun.unwrap_or_else(|errno| panic!("from {from} to {to}: {errno}"))),
+    };
+    await_some(PATIENCE, begun).unwrap_or_else(|| panic!("{from} is never free"))
 }
 
 fn connecting(from: SocketAddr, to: SocketAddr) -> rustix::io::Result<OwnedFd> {
