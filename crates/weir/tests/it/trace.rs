@@ -15,7 +15,7 @@ use crate::support::processes::{descendants, threads, workers_of};
 use crate::support::server::Server;
 use crate::support::slow::{SlowFiles, lacks_slow_files};
 use crate::support::wire::Wire;
-use crate::support::{PATIENCE, await_lines, await_some};
+use crate::support::{PATIENCE, await_lines, await_some, await_true};
 
 #[test]
 fn each_step_is_performed_by_whom_the_registry_names() {
@@ -167,9 +167,13 @@ fn each_of_several_loops_performs_for_its_own_connections() {
         let [worker] = workers_of(server.pid())[..] else {
             panic!("{combination}: not one worker")
         };
-        let loops = threads(worker).into_iter().filter(|(_, name)| name == "weir-loop");
-        let loops: HashSet<u64> = loops.map(|(tid, _)| tid.into()).collect();
-        assert_eq!(loops.len(), 3, "{combination}");
+        let loops = || {
+            let loops = threads(worker).into_iter().filter(|(_, name)| name == "weir-loop");
+            let loops: HashSet<u64> = loops.map(|(tid, _)| tid.into()).collect();
+            // A thread that a loop has just started has the loop's name until it has its own.
+            Some(loops).filter(|loops| loops.len() == 3)
+        };
+        let loops = await_some(PATIENCE, loops).unwrap_or_else(|| panic!("{combination}: not 3"));
         for n in 0..wires.len() {
             let is_its = |line: &&Value| {
                 line["request"].as_str().is_some_and(|said| said.contains(&format!("?{n} ")))
@@ -263,7 +267,8 @@ fn judge_needed(combination: &Combination, lines: &[Value]) {
     assert!(second.get("pages").is_none(), "{combination}: nor pages, {second}");
 }
 
-/// The threads there are, and how the two connections are spread over them.
+/// The threads there are, and how the two connections are spread over them. A thread that was just
+/// started has the name of the one that started it, until it has its own.
 fn judge_threads(combination: &Combination, workers: &[u32], lines: &[Value], _: &[Wire; 2]) {
     judge_tables(combination, workers);
     let has_helpers = combination.has("helper");
@@ -285,7 +290,8 @@ fn judge_threads(combination: &Combination, workers: &[u32], lines: &[Value], _:
             }
             Some("fiber") => {
                 assert_eq!(of("fiber").len(), 1, "{combination}: of {pid}");
-                assert_eq!(named(pid, "weir-fiber"), 1, "{combination}: one thread for all");
+                let is_one = || named(pid, "weir-fiber") == 1;
+                assert!(await_true(PATIENCE, is_one), "{combination}: one thread for all");
                 assert_eq!(named(pid, "weir-thread"), 0, "{combination}: threads beside fibers");
                 judge_fibers(combination, lines);
             }
@@ -301,13 +307,16 @@ fn judge_threads(combination: &Combination, workers: &[u32], lines: &[Value], _:
             }
             _ => {
                 assert_eq!(of("loop").union(&of("ring")).count(), 1, "{combination}: of {pid}");
-                assert_eq!(named(pid, "weir-loop"), 1, "{combination}: one loop");
+                let is_one = || named(pid, "weir-loop") == 1;
+                assert!(await_true(PATIENCE, is_one), "{combination}: one loop");
                 assert_eq!(named(pid, "weir-thread"), 0, "{combination}: threads beside a loop");
             }
         }
-        assert_eq!(named(pid, "weir-helper") > 0, has_helpers, "{combination}: helpers");
+        let is_right = || (named(pid, "weir-helper") > 0) == has_helpers;
+        assert!(await_true(PATIENCE, is_right), "{combination}: helpers");
         let has_workers = combination.has("worker");
-        assert_eq!(named(pid, "weir-worker") > 0, has_workers, "{combination}: workers");
+        let is_right = || (named(pid, "weir-worker") > 0) == has_workers;
+        assert!(await_true(PATIENCE, is_right), "{combination}: workers");
         assert!(of("helper").is_disjoint(&of("loop")), "{combination}: a helper that loops");
     }
 }
