@@ -134,9 +134,9 @@ impl Intake {
         }
     }
 
-    /// Looks at the queues where no phase does, because nobody can be taken. Of a socket from which
-    /// nobody has been for [`RENEWED_WITHIN`], all places are held: the supervisor lifts what was
-    /// decided, because this stops looking, unless the operator decides something else.
+    /// Looks at the queues while this worker cannot accept. Once no connection has been accepted from
+    /// a socket for [`RENEWED_WITHIN`], this stops looking at its queue, so that the supervisor lifts
+    /// the decision. A knob that was turned meanwhile is applied.
     pub(crate) fn watch(&mut self, worker: &Worker<'_>, now: Instant) {
         for place in worker.places() {
             let accepted = worker.server.admissions.accepted(*place);

@@ -88,7 +88,7 @@ fn check_longest_goes(combination: &Combination, site: &Fixture, (what, keep, re
     await_looked_at(server.pid());
     check_fetched(combination, &server, what);
     let is_gone = || counted(admin, "closed") >= 1.0;
-    assert!(await_true(PATIENCE, is_gone), "{combination}: nobody has gone");
+    assert!(await_true(PATIENCE, is_gone), "{combination}: no connection was evicted");
     let mut others: Vec<Wire> = (1..8).map(|_| keep(&server)).collect();
     check_fetched(combination, &server, what);
     assert_eq!(first.end(), Ok(()), "{combination}: who was {what} for longest");

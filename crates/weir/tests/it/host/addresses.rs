@@ -200,7 +200,7 @@ fn come_and_go(combination: &Combination, server: &Server, admin: SocketAddr, cl
         }
         is_over
     };
-    assert!(await_true(PATIENCE, are_seen), "{combination}: not all were looked at");
+    assert!(await_true(PATIENCE, are_seen), "{combination}: fewer connections were seen");
 }
 
 /// Of a connection that is gone before it is accepted nobody can tell the address, and what it has
