@@ -201,8 +201,8 @@ impl Generation {
         Ok(())
     }
 
-    /// Admits all connections again at a socket where no worker looks any more: the workers have died
-    /// or been stopped, all their places are held, or no connection has come since.
+    /// Admits all connections again at a socket where no worker looks any more: the workers have
+    /// died or been stopped, all their places are held, or no connection has come since.
     fn lift_stale(&mut self, now: Instant) {
         if now - self.looked < RENEWED_WITHIN {
             return;
