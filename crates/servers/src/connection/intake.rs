@@ -135,8 +135,8 @@ impl Intake {
     }
 
     /// Looks at the queues while this worker cannot accept. Once no connection has been accepted
-    /// from a socket for [`RENEWED_WITHIN`], this stops looking at its queue, so that the supervisor
-    /// lifts the decision. A knob that was turned meanwhile is applied.
+    /// from a socket for [`RENEWED_WITHIN`], this stops looking at its queue, so that the
+    /// supervisor lifts the decision. A knob that was turned meanwhile is applied.
     pub(crate) fn watch(&mut self, worker: &Worker<'_>, now: Instant) {
         for place in worker.places() {
             let accepted = worker.server.admissions.accepted(*place);
