@@ -47,3 +47,9 @@ pub fn wait_ready<'f>(
 pub(crate) fn is_readable(fd: impl AsFd, timeout: Option<Duration>) -> io::Result<bool> {
     Ok(wait_readable([fd.as_fd()], timeout)?[0])
 }
+
+/// Whether nothing will come from one descriptor after what it holds now.
+pub(crate) fn is_shut_down(fd: impl AsFd) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::RDHUP)];
+    poll(&mut fds, Some(&Timespec::default())).is_ok() && !fds[0].revents().is_empty()
+}

@@ -14,6 +14,7 @@ use rustix::net::sockopt;
 
 use super::listener::{Listener, family, stream_socket};
 use super::syn_filter::{attach, jump};
+use crate::poller::readable::is_shut_down;
 
 /// Of asm-generic/socket.h.
 const SO_ATTACH_REUSEPORT_CBPF: i32 = 51;
@@ -54,7 +55,9 @@ impl Listener {
     /// Whether it listens: it was not stopped, or was told to listen again.
     #[must_use]
     pub fn listens(&self) -> bool {
-        sockopt::socket_acceptconn(&self.fd).unwrap_or(false)
+        // A Unix socket that was shut down still counts as a listening one (SO_ACCEPTCONN).
+        let is_stopped = !self.is_tcp() && is_shut_down(&self.fd);
+        !is_stopped && sockopt::socket_acceptconn(&self.fd).unwrap_or(false)
     }
 
     /// Listens, also after it was stopped: then behind the others at its address.

@@ -81,6 +81,9 @@ fn unix_sockets_are_bound() {
         let mut peer = UnixStream::connect(&path).unwrap();
         wait_for(&listener);
         greets(&listener, &mut peer);
+        assert!(listener.listens());
+        listener.stop().unwrap();
+        assert!(!listener.listens());
     }
     assert!(path.exists());
 }
