@@ -15,6 +15,7 @@ use lab::vitals::{Reading, Side, Watch};
 
 use super::{Bench, runs, subject};
 use crate::support::PATIENCE;
+use crate::support::chosen::all_or_one;
 use crate::support::rights;
 use crate::support::wire::Wire;
 
@@ -117,11 +118,15 @@ fn peers_that_are_installed_serve() {
 
 #[test]
 fn peers_take_their_knobs() {
-    for (name, kind) in subject::all() {
-        let Kind::Peer(peer) = kind else { continue };
+    let peer_of = |(_, kind)| if let Kind::Peer(peer) = kind { Some(peer) } else { None };
+    let mut peers: Vec<_> = subject::all().filter_map(peer_of).collect();
+    let drawn = all_or_one("knobs of the peer", peers.iter().map(|peer| peer.name).collect());
+    peers.retain(|peer| drawn.contains(&peer.name));
+    for peer in peers {
         if harness::lacks(&[Need::Program(peer.program)]) {
             continue;
         }
+        let name = peer.name;
         let program = peer.found().expect("it").display().to_string();
         for knob in peer.knobs {
             let values: &[&str] = match knob.takes {
