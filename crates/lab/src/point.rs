@@ -136,10 +136,6 @@ pub struct Commands {
     pub beside: String,
 }
 
-/// Gates of the load that judge the generator; all others judge the server.
-const OF_CLIENT: [&str; 6] =
-    ["measured", "schedule-lag", "late-starts", "client-cpu", "descriptors", "not-started"];
-
 /// What these gates find in a flood is a figure, and no fault: who is asked for more than he can do
 /// leaves some, or all, without an answer in time.
 const OF_CALM: [&str; 4] = ["answered", "losses", "timeouts", "client-timeouts"];
@@ -148,10 +144,14 @@ const OF_CALM: [&str; 4] = ["answered", "losses", "timeouts", "client-timeouts"]
 /// they do, so that those are a server's only where nothing else was disturbed.
 pub(crate) const CORRECT: &str = "correct";
 
+fn is_client_gate(name: &str) -> bool {
+    gates::judged(name).is_some_and(|judged| judged != gates::Judged::Server)
+}
+
 /// Whether what it finds judges the generator and not the server.
 #[must_use]
 pub fn is_of_client(finding: &Finding) -> bool {
-    OF_CLIENT.contains(&finding.gate)
+    is_client_gate(finding.gate)
 }
 
 impl Verdict {
@@ -184,8 +184,7 @@ impl Verdict {
     /// Whether nothing but the client's own limits is in the way: another try would be the same.
     #[must_use]
     pub fn is_by_client(&self) -> bool {
-        let is_gate =
-            |words: &String| words.split(':').next().is_some_and(|gate| OF_CLIENT.contains(&gate));
+        let is_gate = |words: &String| words.split(':').next().is_some_and(is_client_gate);
         matches!(self, Self::Invalid(why) if why.iter().all(is_gate))
     }
 

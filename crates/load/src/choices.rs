@@ -9,6 +9,7 @@ use measure::{Duration, Instant};
 
 use crate::arrivals::{Arrivals, Gaps, Stage};
 use crate::behaviour::{Behaviour, Keeps};
+use crate::collector::LATE;
 use crate::engine::{Part, Plan};
 use crate::expectation::Expectation;
 use crate::stop::Stop;
@@ -54,6 +55,9 @@ pub struct Choices {
     pub processes: u32,
     /// Whether they never sleep.
     pub spins: bool,
+    /// How late the generator may make requests, by the schedule: most of the sessions, and 99 of
+    /// 100 requests.
+    pub lag_max: Duration,
     /// What the run has to come to.
     pub expectations: Vec<Expectation>,
     /// Where the report goes as JSON, `-` is the standard output; where the histograms go, as the
@@ -116,6 +120,7 @@ impl Default for Choices {
             seed: 1,
             processes: 1,
             spins: false,
+            lag_max: LATE,
             expectations: Vec::new(),
             json: None,
             hgrm: None,

@@ -46,6 +46,9 @@ pub struct Plan {
     /// Of the replies, those whose content is compared with what was made: 0.0 to 1.0. `None`:
     /// nobody knows what it, and its length, should be.
     pub verified: Option<f64>,
+    /// A session that begins so long after its time by the schedule, or longer, begins late; see
+    /// [`LATE`].
+    pub lag_max: Duration,
 }
 
 /// Who says when the next request is made.
@@ -71,8 +74,8 @@ impl From<&Arrivals> for Pace {
 /// A /24 of source addresses. Each takes some 8 KiB, up to 24 where replies take a minute.
 pub const CLIENTS_MAX: u32 = 256;
 
-/// A start later than that by the schedule is a late one (wrk2's timers are as fine as that, and
-/// the research for this project takes it as the limit of a generator that keeps up).
+/// By default a start later than that by the schedule is a late one (wrk2's timers are as fine as
+/// that, and the research for this project takes it as the limit of a generator that keeps up).
 pub const LATE: Duration = Duration::from_millis(1);
 
 /// Takes records as they come to their end, in any order.
@@ -112,7 +115,7 @@ impl Collector {
         }
         if self.measures(record.intended) {
             let kind = self.kinds.place(record.file);
-            self.results.requests.record(record);
+            self.results.requests.record(record, self.plan.lag_max);
             self.results.kinds[kind].detail.record(record);
             self.results.client(record.session).record(record, kind);
         } else {

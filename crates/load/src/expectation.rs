@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::collector::figures::Figures;
 use crate::collector::results::Results;
+use crate::gates::Proof;
 use crate::units;
 use measure::Duration;
 
@@ -30,6 +31,8 @@ pub struct Met {
     pub seen: String,
     /// Whether that is within the bound.
     pub holds: bool,
+    /// Whether the run proves that it is, or that it is not.
+    pub is_proven: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,22 +114,34 @@ impl Expectation {
         &self.text
     }
 
-    /// What came of it. Where nothing was measured nothing holds.
+    /// What came of it, in a run that proves so much. Where nothing was measured nothing holds.
     #[must_use]
-    pub fn met(&self, results: &Results) -> Met {
+    pub fn met(&self, results: &Results, proof: Proof) -> Met {
         let (_, kind, measure) = MEASURES[self.of];
         let is_measured = results.requests.counts.total() > 0 && !results.measured.is_zero();
         let seen = measure(results);
+        let holds = is_measured
+            && match self.order {
+                Order::Below => seen < self.bound,
+                Order::AtMost => seen <= self.bound,
+                Order::Above => seen > self.bound,
+                Order::AtLeast => seen >= self.bound,
+            };
+        let is_bound_that_a_lag_leaves = match kind {
+            Kind::Time => matches!(self.order, Order::Below | Order::AtMost),
+            Kind::Rate => matches!(self.order, Order::Above | Order::AtLeast),
+            Kind::Share => false,
+        };
         Met {
             expected: self.text.clone(),
             seen: if is_measured { kind.shown(seen) } else { String::from("nothing") },
-            holds: is_measured
-                && match self.order {
-                    Order::Below => seen < self.bound,
-                    Order::AtMost => seen <= self.bound,
-                    Order::Above => seen > self.bound,
-                    Order::AtLeast => seen >= self.bound,
-                },
+            holds,
+            is_proven: match proof {
+                Proof::All => true,
+                Proof::Bounds => holds && is_bound_that_a_lag_leaves,
+                Proof::Misses => !holds,
+                Proof::Nothing => false,
+            },
         }
     }
 }

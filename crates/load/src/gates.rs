@@ -18,9 +18,9 @@ use crate::units;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     /// The 99th percentile of how late requests are made: [`LATE`], or a time that is told from
-    /// the start of the schedule is in truth one of the generator's.
+    /// the start of the schedule may be one of the generator's.
     pub lag_p99: Duration,
-    /// Of the sessions, those that begin late by [`LATE`] or more: 1 %.
+    /// Of the sessions, those that begin late, by [`Results::lag_max`] or more: 1 %.
     pub late_share: f64,
     /// Of one processor, what a process of the generator uses: 90 %. Beyond, it waits for its
     /// processor, and its clients seem to wait for the server.
@@ -82,20 +82,33 @@ pub enum Verdict {
 
 type Gate = fn(&Results, &Limits) -> (Verdict, String);
 
+/// What a gate judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judged {
+    /// Whether the generator asked all that it was to ask.
+    Completeness,
+    /// Whether the generator was in time.
+    Punctuality,
+    /// What the server did.
+    Server,
+}
+
+use Judged::{Completeness, Punctuality, Server};
+
 /// In the order in which they are told: what the generator did, then what the server did.
-const GATES: [(&str, Gate); 12] = [
-    ("measured", measured),
-    ("schedule-lag", schedule_lag),
-    ("late-starts", late_starts),
-    ("client-cpu", client_cpu),
-    ("descriptors", descriptors),
-    ("not-started", not_started),
-    (ANSWERED, replies::answered),
-    ("correct", replies::correct),
-    ("losses", replies::losses),
-    ("even-timeouts", even_timeouts),
-    ("timeouts", timeouts),
-    ("client-timeouts", client_timeouts),
+const GATES: [(&str, Judged, Gate); 12] = [
+    ("measured", Completeness, measured),
+    ("schedule-lag", Punctuality, schedule_lag),
+    ("late-starts", Punctuality, late_starts),
+    ("client-cpu", Punctuality, client_cpu),
+    ("descriptors", Completeness, descriptors),
+    ("not-started", Completeness, not_started),
+    (ANSWERED, Server, replies::answered),
+    ("correct", Server, replies::correct),
+    ("losses", Server, replies::losses),
+    ("even-timeouts", Server, even_timeouts),
+    ("timeouts", Server, timeouts),
+    ("client-timeouts", Server, client_timeouts),
 ];
 
 const ANSWERED: &str = "answered";
@@ -104,7 +117,7 @@ const ANSWERED: &str = "answered";
 /// that alone.
 #[must_use]
 pub fn findings(results: &Results, limits: &Limits) -> Vec<Finding> {
-    let found = |&(name, gate): &(&'static str, Gate)| {
+    let found = |&(name, _, gate): &(&'static str, Judged, Gate)| {
         let (verdict, words) = gate(results, limits);
         Finding { gate: name, verdict, words }
     };
@@ -124,6 +137,46 @@ pub fn findings(results: &Results, limits: &Limits) -> Vec<Finding> {
 #[must_use]
 pub fn is_valid(findings: &[Finding]) -> bool {
     findings.iter().all(|finding| finding.verdict != Verdict::Fails)
+}
+
+/// What the gate of this name judges; `None`: there is none.
+#[must_use]
+pub fn judged(gate: &str) -> Option<Judged> {
+    GATES.iter().find(|(name, ..)| *name == gate).map(|&(_, judged, _)| judged)
+}
+
+/// What a run can prove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// Everything: the run is valid.
+    All,
+    /// The generator was late, and started all the same every request that its schedule has. That
+    /// makes times longer and rates lower: they are at most, and at least, those that were seen.
+    Bounds,
+    /// The server failed a gate: what it did not come to, it did not come to.
+    Misses,
+    /// Nothing.
+    Nothing,
+}
+
+/// What a run proves of which the gates found this.
+#[must_use]
+pub fn proof(findings: &[Finding], results: &Results) -> Proof {
+    let failing = || findings.iter().filter(|finding| finding.verdict == Verdict::Fails);
+    let fails = |by: Judged| failing().any(|finding| judged(finding.gate) == Some(by));
+    let started_all = results.pace == Pace::Open
+        && results.missed() == 0
+        && results.requests.counts.of(Outcome::NotStarted) == 0;
+    // What a generator does that nobody answers explains nothing.
+    if failing().any(|finding| finding.gate == ANSWERED) {
+        return Proof::Misses;
+    }
+    match (fails(Completeness), fails(Punctuality), fails(Server)) {
+        (false, false, false) => Proof::All,
+        (false, true, false) if started_all => Proof::Bounds,
+        (false, false, true) => Proof::Misses,
+        _ => Proof::Nothing,
+    }
 }
 
 fn measured(results: &Results, _: &Limits) -> (Verdict, String) {
@@ -181,8 +234,7 @@ fn held_up(results: &Results) -> &'static str {
 
 fn late_starts(results: &Results, limits: &Limits) -> (Verdict, String) {
     let requests = &results.requests;
-    let missed = results.processes.iter().map(|process| process.missed);
-    let missed = missed.fold(0_u64, u64::saturating_add);
+    let missed = results.missed();
     let late = Share {
         count: requests.arrivals_late.saturating_add(missed),
         of: requests.arrivals.saturating_add(missed),
@@ -191,7 +243,7 @@ fn late_starts(results: &Results, limits: &Limits) -> (Verdict, String) {
         0 => String::new(),
         _ => format!(" (of {} that were never begun)", units::count(missed)),
     };
-    let late_by = units::time(LATE);
+    let late_by = units::time(results.lag_max);
     at_most(
         &format!("the share of sessions begun {late_by} late or later{and_missed} is"),
         late.ratio(),

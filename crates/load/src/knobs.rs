@@ -47,6 +47,7 @@ pub const KNOBS: &[Knob<Choices>] = &[
     results::SPINS,
     results::SEED,
     results::INTERVAL,
+    results::LAG_MAX,
     results::EXPECT,
     results::JSON,
     results::HGRM,

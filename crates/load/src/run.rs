@@ -25,6 +25,8 @@ pub struct Order<'o> {
     pub plan: &'o Plan,
     /// Clients that results are told by; see [`crate::collector::Plan::clients`].
     pub clients: u32,
+    /// See [`crate::collector::Plan::lag_max`].
+    pub lag_max: Duration,
     /// Where a line for each request goes, if anywhere; of several processes each has a file of its
     /// own, with its number behind the name.
     pub records: Option<&'o Path>,

@@ -6,7 +6,7 @@ use cache::PolicyKind;
 use load::arrivals::{Arrivals, Gaps};
 use load::behaviour::Keeps;
 use load::choices::Choices;
-use load::collector::{Collector, Pace, Plan};
+use load::collector::{Collector, LATE, Pace, Plan};
 use load::source::Workload;
 use load::stop::Stop;
 use load::workload::settings::{KNOBS, Settings};
@@ -345,6 +345,7 @@ impl Scenario {
             pace: Pace::from(&self.arrivals()),
             clients: 1,
             verified: None,
+            lag_max: LATE,
         }
     }
 }

@@ -120,8 +120,8 @@ Examples:
   weir lab run capacity --subject sped --subject nginx two servers
   weir lab run flood --dir flood                       goes on there where it was stopped
 
-Exit status: 0 done, 1 points are missing or invalid, 2 wrong usage, 3 the machine refuses, 130
-stopped";
+Exit status: 0 done, 1 points are missing or invalid, 2 wrong usage, 3 the machine refuses, 4 no
+point counts, 130 stopped";
 
 /// What every run takes: the table of knobs, and where it keeps what.
 fn of_run() -> impl Iterator<Item = Arg> {

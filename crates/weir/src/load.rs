@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgMatches, Command};
 use load::engine::Failure;
-use load::expectation::Met;
+use load::expectation::{Expectation, Met};
 use load::gates::{self, Limits};
 use load::report::{Report, summary};
 use load::run::{self, Order, Sharing};
@@ -25,7 +25,7 @@ use load::workload::Workload;
 use self::outputs::Outputs;
 use self::progress::Progress;
 use crate::flags::{Few, in_short};
-use crate::{machine, usage};
+use crate::{UNPROVEN, machine, usage};
 
 pub(crate) fn load(flags: &ArgMatches) -> ExitCode {
     let done = match flags.subcommand() {
@@ -47,7 +47,7 @@ const FEW: &Few = &[
     ("requests-max", "Ends after so many requests"),
     ("header", "A header field of each request: 'Accept-Encoding: gzip'"),
     ("workload", "Files of many sizes instead of one: weir load describe has them"),
-    ("expect", "What has to hold, or the exit status is 1: 'p99<50ms'"),
+    ("expect", "What has to hold, or the exit status is 1 or 4: 'p99<50ms'"),
     ("json", "Writes everything to a file, for weir load compare"),
 ];
 
@@ -59,8 +59,9 @@ Examples:
   weir load localhost:8080/ --expect 'p99<50ms'  for a script";
 
 const STATUSES: &str = "\
-Exit status: 0 a valid run, 1 an invalid one, or one that is not as expected, 2 wrong usage, 3 the \
-machine refuses, or nobody listens";
+Exit status: 0 a valid run, or one that proves what is expected, 1 an expectation was missed, \
+2 wrong usage, 3 the machine refuses, or nothing listens there, 4 the run is invalid and does not \
+prove what is expected";
 
 pub(crate) fn command() -> Command {
     // What takes a URL for its value is told of before a URL that is missing.
@@ -106,6 +107,7 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let order = Order {
         plan: &plan,
         clients: choices.clients(),
+        lag_max: choices.lag_max,
         records: choices.records.as_deref(),
         begins: choices.begins.as_deref(),
     };
@@ -114,9 +116,11 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let done = run::run(&order, &sharing, &mut *workload, &mut |standing| progress.tell(&standing));
     progress.end();
     let done = done?;
-    let findings = gates::findings(&done.results, &Limits::default());
-    let expected = choices.expectations.iter().map(|expectation| expectation.met(&done.results));
-    let expected: Vec<Met> = expected.collect();
+    let limits = Limits { lag_p99: choices.lag_max, ..Limits::default() };
+    let findings = gates::findings(&done.results, &limits);
+    let proof = gates::proof(&findings, &done.results);
+    let met = |expectation: &Expectation| expectation.met(&done.results, proof);
+    let expected: Vec<Met> = choices.expectations.iter().map(met).collect();
     let report =
         Report { about: &about, results: &done.results, findings: &findings, expected: &expected };
     let summary = (!outputs.shows_json()).then(|| summary::text(&report));
@@ -126,8 +130,17 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     if !complaints.is_empty() {
         return Err(Failure::Machine(complaints.join("\n")));
     }
-    let is_well = gates::is_valid(&findings) && expected.iter().all(|met| met.holds);
-    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(status(gates::is_valid(&findings), &expected))
+}
+
+/// A bound that was missed comes before one that the run does not prove.
+fn status(is_valid: bool, expected: &[Met]) -> ExitCode {
+    if expected.iter().any(|met| met.is_proven && !met.holds) {
+        return ExitCode::FAILURE;
+    }
+    let is_proven =
+        if expected.is_empty() { is_valid } else { expected.iter().all(|met| met.is_proven) };
+    if is_proven { ExitCode::SUCCESS } else { ExitCode::from(UNPROVEN) }
 }
 
 /// How this program is called, whatever has become of its file, by one that shares a run with it.

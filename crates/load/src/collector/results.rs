@@ -35,6 +35,9 @@ pub struct Results {
     /// Of the replies, those whose content was compared with what was made: 0.0 to 1.0. `None`:
     /// nobody knows what it, and its length, should be.
     pub verified: Option<f64>,
+    /// See [`Plan::lag_max`].
+    #[serde(rename = "lag_max_ns", with = "nanoseconds", default = "late")]
+    pub lag_max: Duration,
     /// What became of those that were to be made within the measured time.
     pub requests: Requests,
     /// What came within the measured time.
@@ -81,7 +84,7 @@ pub struct Requests {
     pub latency: Times,
     /// First requests of sessions.
     pub arrivals: u64,
-    /// Those of them that were made late, by [`LATE`] or more.
+    /// Those of them that were made late, by [`Results::lag_max`] or more.
     pub arrivals_late: u64,
     /// Sessions whose first request was answered well: who was let in.
     #[serde(default)]
@@ -89,6 +92,11 @@ pub struct Requests {
     /// Sessions whose last request was.
     #[serde(default)]
     pub finished: u64,
+}
+
+/// Of results that were written when there was no other limit.
+const fn late() -> Duration {
+    LATE
 }
 
 /// The shorter account of a part of the requests.
@@ -171,6 +179,7 @@ impl Results {
             patience: plan.patience,
             pace: plan.pace,
             verified: plan.verified,
+            lag_max: plan.lag_max,
             requests: Requests::new(),
             flow: Flow::default(),
             left_out: 0,
@@ -202,6 +211,13 @@ impl Results {
         shares.max_by(|(_, a), (_, b)| a.total_cmp(b))
     }
 
+    /// Sessions that were due and never began, because the generator was too late for them.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        let missed = self.processes.iter().map(|process| process.missed);
+        missed.fold(0_u64, u64::saturating_add)
+    }
+
     /// A class of files in words.
     #[must_use]
     pub fn class_name(&self, class: u16) -> String {
@@ -219,6 +235,7 @@ impl Results {
             (self.planned == other.planned, "planned length"),
             (self.patience == other.patience, "patience"),
             (self.pace == other.pace, "loop"),
+            (self.lag_max == other.lag_max, "limit of the lag"),
             (self.clients.len() == other.clients.len(), "number of clients"),
             (self.kinds_told() == other.kinds_told(), "files"),
             (self.is_whole() && other.is_whole(), "files of each client"),
@@ -288,7 +305,7 @@ impl Requests {
         }
     }
 
-    pub(super) fn record(&mut self, record: &Record) {
+    pub(super) fn record(&mut self, record: &Record, lag_max: Duration) {
         let since = record.intended;
         self.counts.record(record.outcome);
         self.bytes = self.bytes.saturating_add(record.bytes);
@@ -306,7 +323,7 @@ impl Requests {
         self.lag.record(lag);
         if record.place == 0 {
             self.arrivals += 1;
-            self.arrivals_late += u64::from(lag >= LATE);
+            self.arrivals_late += u64::from(lag >= lag_max);
         }
         if record.outcome == Outcome::Good {
             self.admitted += u64::from(record.place == 0);

@@ -29,6 +29,7 @@ fn plan() -> Plan {
         pace: Pace::Open,
         clients: 4,
         verified: Some(1.0),
+        lag_max: LATE,
     }
 }
 

@@ -1,7 +1,7 @@
 use measure::Instant;
 
 use super::*;
-use crate::collector::{Collector, Pace, Plan};
+use crate::collector::{Collector, LATE, Pace, Plan};
 use crate::files::{File, FileId, Files, size_class_name};
 use crate::record::{Outcome, Record};
 use crate::stop::Stop;
@@ -19,7 +19,15 @@ fn results(failed: u64) -> Results {
     };
     let start = Instant { ns: 5_000_000_000 };
     let files = Files::new(vec![File::unknown("/")], false);
-    let plan = Plan { start, stop, patience: None, pace: Pace::Open, clients: 1, verified: None };
+    let plan = Plan {
+        start,
+        stop,
+        patience: None,
+        pace: Pace::Open,
+        clients: 1,
+        verified: None,
+        lag_max: LATE,
+    };
     let mut collector = Collector::new(&plan, &files, size_class_name);
     for number in 0..100 {
         let intended = start + ms(number);
@@ -75,7 +83,7 @@ fn expectations_hold_or_say_what_was_seen() {
         (100, "failed<=100%", "100.0 %", true),
     ];
     for (failed, text, seen, holds) in rows {
-        let met = Expectation::read(text).expect(text).met(&results(failed));
+        let met = Expectation::read(text).expect(text).met(&results(failed), Proof::All);
         assert_eq!((met.seen.as_str(), met.holds), (seen, holds), "{failed}: {text}");
         assert_eq!(met.expected, text.replace(' ', ""));
     }
@@ -86,8 +94,36 @@ fn of_nothing_nothing_holds() {
     let mut results = results(0);
     results.measured = Duration::ZERO;
     for text in ["p99<1s", "good>=0/s", "failed<1%"] {
-        let met = Expectation::read(text).expect(text).met(&results);
+        let met = Expectation::read(text).expect(text).met(&results, Proof::Nothing);
         assert_eq!((met.seen.as_str(), met.holds), ("nothing", false), "{text}");
+    }
+}
+
+#[test]
+fn bound_is_proven_by_what_the_run_proves() {
+    use Proof::{All, Bounds, Misses, Nothing};
+    // (what is expected, whether it holds, the proofs of which each is enough for it)
+    let rows: [(&str, bool, &[Proof]); 10] = [
+        ("p99<0.1s", true, &[All, Bounds]),
+        ("max<=100ms", true, &[All, Bounds]),
+        ("max<100ms", false, &[All, Misses]),
+        // A generator in time would have seen shorter times.
+        ("p99>98ms", true, &[All]),
+        ("good>=100/s", true, &[All, Bounds]),
+        ("replies>101/s", false, &[All, Misses]),
+        // It would have seen higher rates.
+        ("replies<101/s", true, &[All]),
+        // Requests that come late come together, and more of them may fail by that.
+        ("failed<0.1%", true, &[All]),
+        ("failed>0.1%", false, &[All, Misses]),
+        ("mean<51ms", true, &[All, Bounds]),
+    ];
+    for (text, holds, enough) in rows {
+        for proof in [All, Bounds, Misses, Nothing] {
+            let met = Expectation::read(text).expect(text).met(&results(0), proof);
+            let expected = (holds, enough.contains(&proof));
+            assert_eq!((met.holds, met.is_proven), expected, "{text}, {proof:?}");
+        }
     }
 }
 

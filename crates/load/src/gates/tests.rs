@@ -5,7 +5,7 @@ use measure::Instant;
 
 use super::*;
 use crate::collector::results::Process;
-use crate::collector::{Collector, Pace, Plan};
+use crate::collector::{Collector, LATE, Pace, Plan};
 use crate::files::{File, FileId, Files, size_class_name};
 use crate::record::{Record, Step};
 use crate::stop::Stop;
@@ -27,7 +27,15 @@ fn results(patience_s: u64, change: impl Fn(u64, &mut Record)) -> Results {
     let file = |class, bytes| File { target: "/".into(), bytes: Some(bytes), class };
     let files = Files::new(vec![file(0, 102), file(3, 921_600)], true);
     let mut collector = Collector::new(
-        &Plan { start, stop, patience, pace: Pace::Open, clients: 4, verified: Some(1.0) },
+        &Plan {
+            start,
+            stop,
+            patience,
+            pace: Pace::Open,
+            clients: 4,
+            verified: Some(1.0),
+            lag_max: LATE,
+        },
         &files,
         size_class_name,
     );
@@ -355,6 +363,50 @@ fn a_gate_says_what_by_how_much_and_what_to_do() {
     for (gate, change, verdict, words) in ROWS {
         assert_eq!(found(&results(15, change), gate), (verdict, words.into()));
     }
+}
+
+#[test]
+fn proof_depends_on_which_gates_fail() {
+    let not_started = |number: u64, record: &mut Record| {
+        LATE_ONES(number, record);
+        if number == 0 {
+            record.outcome = Outcome::NotStarted;
+        }
+    };
+    const WRONG: Change = |number, record| {
+        if number == 0 {
+            record.outcome = Outcome::Wrong;
+        }
+    };
+    let late_and_wrong = |number: u64, record: &mut Record| {
+        LATE_ONES(number, record);
+        WRONG(number, record);
+    };
+    let refused = |number: u64, record: &mut Record| {
+        LATE_ONES(number, record);
+        record.outcome = Outcome::Refused;
+    };
+    let rows: [(Change, Proof); 6] = [
+        (WELL, Proof::All),
+        (LATE_ONES, Proof::Bounds),
+        (not_started, Proof::Nothing),
+        (WRONG, Proof::Misses),
+        (late_and_wrong, Proof::Nothing),
+        (refused, Proof::Misses),
+    ];
+    for (change, expected) in rows {
+        let mut results = results(15, change);
+        let proof_of = |results: &Results| proof(&findings(results, &Limits::default()), results);
+        assert_eq!(proof_of(&results), expected);
+        // Clients of a closed loop ask less while the generator is late.
+        results.pace = Pace::Closed;
+        let of_closed = if expected == Proof::Bounds { Proof::Nothing } else { expected };
+        assert_eq!(proof_of(&results), of_closed);
+    }
+    let mut missed = results(15, WELL);
+    missed.ran(Process { missed: 20, ..Process::default() });
+    let findings = findings(&missed, &Limits::default());
+    assert_eq!(proof(&findings, &missed), Proof::Nothing);
 }
 
 #[test]

@@ -77,11 +77,26 @@ pub(super) const INTERVAL: Knob<Choices> = Knob {
     show: |choices| values::shown(choices.interval),
 };
 
+pub(super) const LAG_MAX: Knob<Choices> = Knob {
+    name: "lag-max",
+    group: GROUP,
+    value: "S",
+    reason: "how late the generator may be, by its schedule, or the run is invalid: a lag makes \
+             the times longer that are told of the server; more than 1ms is for a machine that \
+             has other work",
+    set: |choices, value| {
+        choices.lag_max = values::some_seconds(value)?;
+        Ok(())
+    },
+    show: |choices| values::shown(choices.lag_max),
+};
+
 pub(super) const EXPECT: Knob<Choices> = Knob {
     name: "expect",
     group: GROUP,
     value: "EXPECTATION",
-    reason: "what the run has to come to, else the exit status is 1; once for each, in quotes: \
+    reason: "what the run has to come to, else the exit status is 1, or 4 where an invalid run \
+             does not tell; once for each, in quotes: \
              'p99<50ms', 'good>5000/s', 'failed<0.1%' (docs/load.md)",
     set: |choices, value| {
         choices.expectations.push(Expectation::read(value)?);

@@ -115,6 +115,12 @@ const ROWS: &[Row] = &[
     ("spins", "fast", Err("has to be one of on, off")),
     ("seed", "7", Ok("7")),
     ("interval", "0.1", Ok("0.1")),
+    ("lag-max", "20ms", Ok("0.02")),
+    (
+        "lag-max",
+        "0",
+        Err("has to be a number of seconds above 0, up to 31622400, as 3, 3s, 500ms or 2m"),
+    ),
     ("expect", "p99 < 50ms", Ok("p99<50ms")),
     ("expect", "p99<50", Err("has to be a time with its unit, us, ms, s or m, as in 'p99<50ms'")),
     ("json", "a", Ok("a")),

@@ -3,10 +3,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::collector::results::Process;
-use crate::collector::{Collector, Pace, Plan};
+use crate::collector::{Collector, LATE, Pace, Plan};
 use crate::expectation::Expectation;
 use crate::files::{File, FileId, Files, size_class_name};
-use crate::gates::{self, Limits};
+use crate::gates::{self, Limits, Proof};
 use crate::record::{Outcome, Record, Step};
 use crate::stop::Stop;
 
@@ -47,6 +47,7 @@ fn plan(clients: u32) -> Plan {
         pace: Pace::Open,
         clients,
         verified: Some(1.0),
+        lag_max: LATE,
     }
 }
 
@@ -152,7 +153,7 @@ fn a_run_is_told_as_it_was() {
 fn what_was_expected_stands_last() {
     let results = calm();
     let findings = gates::findings(&results, &Limits::default());
-    let read = |text| Expectation::read(text).expect(text).met(&results);
+    let read = |text| Expectation::read(text).expect(text).met(&results, Proof::All);
     let expected = ["p99<50ms", "good>5000/s"].map(read);
     let about = about();
     let report =
@@ -161,8 +162,41 @@ fn what_was_expected_stands_last() {
     let end = "\n\nexpected          seen\n  p99<50ms      890 us  holds\n  \
                good>5000/s  10.00/s  FAILS\n";
     assert!(told.ends_with(end), "{told}");
-    let line = r#""expected": [{"expected":"p99<50ms","seen":"890 us","holds":true},{"#;
+    let line =
+        r#""expected": [{"expected":"p99<50ms","seen":"890 us","holds":true,"is_proven":true},{"#;
     assert!(json::text(&report).contains(line), "{told}");
+}
+
+#[test]
+fn run_whose_generator_was_late_says_what_it_proves() {
+    let plan = Plan { lag_max: Duration::ZERO, ..plan(1) };
+    let results = run(&plan, 50, 6 * SECOND, |_| (Duration::from_millis(1), Outcome::Good));
+    let findings = gates::findings(&results, &Limits::default());
+    let proof = gates::proof(&findings, &results);
+    assert_eq!(proof, Proof::Bounds);
+    let about = about();
+    // (what is expected, words that the end has, and words that it has not)
+    let rows: [(&[&str], &[&str], &[&str]); 3] = [
+        (
+            &["p99<50ms", "good>5/s"],
+            &["holds good>5/s", "proven although the run"],
+            &["not proven"],
+        ),
+        (&["p99<50ms", "failed<1%"], &["holds, not proven"], &["although"]),
+        (&["p99<1us"], &["FAILS, not proven"], &["although"]),
+    ];
+    for (expected, has, has_not) in rows {
+        let read = |text: &&str| Expectation::read(text).expect(text).met(&results, proof);
+        let expected: Vec<_> = expected.iter().map(read).collect();
+        let report =
+            Report { about: &about, results: &results, findings: &findings, expected: &expected };
+        let told = summary::text(&report);
+        let told: Vec<&str> = told.split_whitespace().collect();
+        let told = told.join(" ");
+        assert!(told.contains("this run is INVALID"), "{told}");
+        assert!(has.iter().all(|words| told.contains(words)), "{told}");
+        assert!(!has_not.iter().any(|words| told.contains(words)), "{told}");
+    }
 }
 
 #[test]

@@ -86,7 +86,13 @@ fn perform(input: &mut dyn BufRead, say: &mut dyn FnMut(&Word)) -> Result<Done, 
     judge_late(part, begin, monotonic())?;
     let plan = Plan { begin, part, ..plan };
     let records = choices.records.as_deref();
-    let order = Order { plan: &plan, clients: choices.clients(), records, begins: None };
+    let order = Order {
+        plan: &plan,
+        clients: choices.clients(),
+        lag_max: choices.lag_max,
+        records,
+        begins: None,
+    };
     super::part(&order, &mut *workload, &signals, &mut |standing| say(&Word::Standing(standing)))
 }
 

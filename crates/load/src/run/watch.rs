@@ -52,6 +52,7 @@ impl<'w> Watch<'w> {
             pace: Pace::from(&plan.arrivals),
             clients: order.clients,
             verified: workload.files().is_made.then_some(plan.behaviour.verified),
+            lag_max: order.lag_max,
         };
         let lines = order.records.map(|path| Lines::create(path, plan.part)).transpose()?;
         Ok(Self {

@@ -15,7 +15,7 @@ use lab::experiment::Experiment;
 use lab::experiments::{self, versioned, with_companions};
 use lab::knobs::KNOBS;
 use lab::known::{Cell, Known};
-use lab::point::{Point, SCHEMA};
+use lab::point::{Point, SCHEMA, Verdict};
 use lab::profile;
 use lab::results::{EXECUTABLE, Line, Log, Results, Run};
 use lab::schedule::{self, News};
@@ -28,6 +28,7 @@ use lab::tuned::{self, Tuned};
 use super::progress::Progress;
 use super::report::Beside;
 use super::{ALL, BESIDE, DRY_RUN, JSON, MINUTES, MINUTES_MAX, OTHER_BUILD, report, setup};
+use crate::UNPROVEN;
 
 /// What `weir lab` alone asks.
 const CANONICAL: &str = "best";
@@ -210,7 +211,16 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
     }
     // What ended the run is why there is no page, if there is none.
     crate::shown(&done.and(written)?);
-    Ok(if is_sound(&results.points) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(status(&results.points))
+}
+
+fn status(points: &[Point]) -> ExitCode {
+    let is_invalid = |point: &Point| matches!(point.verdict, Verdict::Invalid(_));
+    match points {
+        _ if is_sound(points) => ExitCode::SUCCESS,
+        [_, ..] if points.iter().all(is_invalid) => ExitCode::from(UNPROVEN),
+        _ => ExitCode::FAILURE,
+    }
 }
 
 /// What a sweep is to write beside its page, and to put into it.

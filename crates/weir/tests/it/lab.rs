@@ -98,7 +98,7 @@ fn runs(pid: u32) -> bool {
 }
 
 /// An address below the ports that the kernel gives to other tests, and below those of a lab.
-fn free_address() -> SocketAddr {
+pub(crate) fn free_address() -> SocketAddr {
     const FIRST: u16 = 10_000;
     const COUNT: u16 = 6_000;
     /// How many there are before those of the next run, as several may go on at the same time.

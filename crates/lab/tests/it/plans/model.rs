@@ -9,7 +9,7 @@ use lab::policies::{
 };
 use lab::spec::Spec;
 use load::collector::results::Results;
-use load::collector::{Collector, Pace, Plan};
+use load::collector::{Collector, LATE, Pace, Plan};
 use load::files::{File, FileId, Files, size_class_name};
 use load::record::{Outcome, Record, Step};
 use load::stop::Stop;
@@ -108,6 +108,7 @@ pub(crate) fn collected(fill: impl FnOnce(&mut Collector)) -> Results {
         pace: Pace::Open,
         clients: 1,
         verified: None,
+        lag_max: LATE,
     };
     let files = Files::new(vec![File { target: "/".into(), bytes: Some(100), class: 0 }], true);
     let mut collector = Collector::new(&plan, &files, size_class_name);

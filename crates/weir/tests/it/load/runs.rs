@@ -10,7 +10,7 @@ use std::thread;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::load::{load, report, serve};
+use crate::load::{UNPROVEN, load, report, serve};
 use crate::support::PATIENCE;
 use crate::support::fixture::{Fixture, pattern, write};
 use crate::support::wire::nobody;
@@ -25,7 +25,7 @@ fn nobody_answers() {
     assert_eq!(report["outcomes"], serde_json::json!({ "connrefused": 10 }));
     assert_eq!(report["is_valid"], false);
     let (status, summary, _) = load(&how);
-    assert_eq!(status, Some(1), "{summary}");
+    assert_eq!(status, Some(UNPROVEN), "{summary}");
     let words = ["connrefused", "INVALID\n  FAILS answered: no reply came whole"];
     assert!(words.iter().all(|word| summary.contains(word)), "{summary}");
 }
@@ -114,15 +114,21 @@ fn what_does_not_hold_is_told_and_fails() {
     let how = ["-c", "1", "-n", "3", "--keeps", "request"];
     let expected = ["--expect", "failed<=0%", "--expect", "good>1000000000/s"];
     let (status, summary, _) = load(&[&[url.as_str()], &how[..], &expected].concat());
-    assert_eq!(status, Some(1), "{summary}");
     let line = |begin: &str| summary.lines().find(|line| line.starts_with(begin)).expect(begin);
+    // On a busy machine the generator may be the limit.
+    let is_valid = summary.contains("this run is valid");
+    let (expected_status, unproven) = if is_valid { (1, "") } else { (UNPROVEN, ", not proven") };
+    assert_eq!(status, Some(expected_status), "{summary}");
     let held = line("  failed<=0% ");
-    assert!(held.contains(" 0 % ") && held.ends_with("holds"), "{summary}");
-    assert!(line("  good>1000000000/s ").ends_with("/s  FAILS"), "{summary}");
+    assert!(held.contains(" 0 % ") && held.ends_with(&format!("holds{unproven}")), "{summary}");
+    let missed = line("  good>1000000000/s ");
+    assert!(missed.ends_with(&format!("/s  FAILS{unproven}")), "{summary}");
     let (status, report, _) =
         load(&[&[url.as_str()], &how[..], &expected, &["--json", "-"]].concat());
     let report: Value = serde_json::from_str(&report).expect("JSON");
-    assert_eq!((status, &report["expected"][1]["holds"]), (Some(1), &Value::Bool(false)));
+    assert_eq!(report["expected"][1]["holds"], Value::Bool(false));
+    let is_proven = report["expected"][1]["is_proven"].as_bool().expect("whether it is proven");
+    assert_eq!(status, Some(if is_proven { 1 } else { UNPROVEN }));
     assert_eq!(report["about"]["knobs"]["expect"], "failed<=0% good>1000000000/s");
 }
 
