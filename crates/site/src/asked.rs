@@ -32,7 +32,8 @@ impl Site {
     }
 
     fn loaded(&self, lookup: &Lookup, now: &Now) -> Asked {
-        let opening = self.open(lookup);
+        let mut opening = self.open(lookup);
+        self.read(&mut opening);
         let hint = opening.hint().cloned();
         let asked = match self.keep(opening, now) {
             Loaded::Answer(answer) => Asked::of(&answer),

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
+use std::path::PathBuf;
 
 use h1::{
     Block, Chunk, Coding, Codings, Content, Lookup, Representation, Shared, Status, Wording, Words,
@@ -15,7 +16,7 @@ use crate::listing::{self, Format};
 use crate::mime;
 use crate::names::{self, CODINGS};
 use crate::path;
-use crate::refused::{Hint, Refused, is_absent, is_passing, status_of};
+use crate::refused::{Hint, Refused, is_absent, is_missing, is_passing, on_disk, status_of};
 use crate::ruling::{Files, Place};
 use crate::validators::{NS_PER_SECOND, etag, modified};
 
@@ -49,6 +50,8 @@ pub(crate) enum Reached {
 pub(crate) struct Unread {
     pub(crate) file: Shared<File>,
     pub(crate) stat: Stat,
+    /// Where it is, without the ending of a sibling; see [`on_disk`].
+    path: Option<PathBuf>,
     coding: Option<Coding>,
     varies: bool,
     candidate: u8,
@@ -111,16 +114,25 @@ impl Disk {
     ) -> Result<(Reached, Option<Hint>), Refused> {
         let (root, path) = self.root(&place.files, &lookup.path)?;
         let leads_out = RefCell::new(None);
+        let failed = RefCell::new(None);
         let stat = |name: &[u8]| {
-            root.stat_beneath(name).inspect_err(|error| {
-                if error.kind() == ErrorKind::CrossesDevices {
+            root.stat_beneath(name).inspect_err(|error| match error.kind() {
+                ErrorKind::CrossesDevices => {
                     leads_out.replace(Some(name.to_vec()));
+                }
+                _ if is_absent(error) => {}
+                _ => {
+                    failed.replace(Some(name.to_vec()));
                 }
             })
         };
-        let refused = |error: io::Error| match status_of(&error) {
-            Status::NOT_FOUND => Refused::missing(&place.files, &root, path, leads_out.take()),
-            status => status.into(),
+        let refused = |error: io::Error| {
+            if is_missing(&error) {
+                return Refused::missing(&place.files, &root, path, leads_out.take());
+            }
+            let asked = || path.strip_prefix(b"/").unwrap_or(path).to_vec();
+            let name = failed.take().unwrap_or_else(asked);
+            Refused::failed(on_disk(&place.files, &name), &error)
         };
         let mut codings = lookup.codings;
         let mut hint = None;
@@ -143,6 +155,7 @@ impl Disk {
                     let unread = open(&root, &target).map(|(file, stat)| Unread {
                         file: Shared::new(file),
                         stat,
+                        path: on_disk(&place.files, &target.name),
                         coding,
                         varies,
                         candidate,
@@ -161,7 +174,10 @@ impl Disk {
                             hint = hint.or_else(|| Hint::left_out(&place.files, &name, &error));
                             continue;
                         }
-                        (Err(error), _) => return Err(status_of(&error).into()),
+                        (Err(error), _) => {
+                            let path = on_disk(&place.files, &target.name);
+                            return Err(Refused::failed(path, &error));
+                        }
                     }
                 }
             };
@@ -192,12 +208,12 @@ impl Disk {
     }
 
     /// Reads a small file; it counts as read only if it was the same before and after.
-    pub(crate) fn read(&self, mut unread: Unread) -> Result<Loading, Status> {
+    pub(crate) fn read(&self, mut unread: Unread) -> Result<Loading, Refused> {
         for _ in 0..READS_MAX {
             if unread.stat.size > self.small_bytes_max {
                 break;
             }
-            let bytes = read(&unread.file, unread.stat.size).map_err(|e| status_of(&e))?;
+            let bytes = read(&unread.file, unread.stat.size);
             match unread.with(bytes)? {
                 Reached::End(loading) => return Ok(loading),
                 Reached::Unread(again) => unread = again,
@@ -208,8 +224,9 @@ impl Disk {
 
     /// The directory that a path begins in, and the path from there. A user's lies in the user's
     /// home: a link to elsewhere would show what this process may read and the user may not.
-    fn root<'l>(&self, files: &Files, path: &'l [u8]) -> Result<(Directory, &'l [u8]), Status> {
-        let opened = |root| Directory::open(root).map_err(|e| status_of(&e));
+    fn root<'l>(&self, files: &Files, path: &'l [u8]) -> Result<(Directory, &'l [u8]), Refused> {
+        let opened =
+            |root| Directory::open(root).map_err(|e| Refused::failed(on_disk(files, b""), &e));
         match files {
             Files::Beneath(root, follows) => Ok((opened(root)?.following(follows), path)),
             Files::OfUsers(name) => {
@@ -292,8 +309,9 @@ impl Reached {
 
 impl Unread {
     /// The answer, if `bytes` are the whole file and it was the same before and after.
-    pub(crate) fn with(self, bytes: Option<Shared<[u8]>>) -> Result<Reached, Status> {
-        let after = self.file.stat().map_err(|e| status_of(&e))?;
+    pub(crate) fn with(self, bytes: io::Result<Option<Shared<[u8]>>>) -> Result<Reached, Refused> {
+        let read = bytes.and_then(|bytes| Ok((bytes, self.file.stat()?)));
+        let (bytes, after) = read.map_err(|error| Refused::failed(self.path.clone(), &error))?;
         match bytes {
             Some(bytes) if after == self.stat => {
                 let content = Content::Bytes(Chunk::whole(bytes));
@@ -460,7 +478,16 @@ mod tests {
             let stat = Stat { size: size.unwrap_or(stat.size), ..stat };
             let file = Shared::new(file);
             let (media_type, lines) = ("text/plain".into(), Shared::default());
-            Unread { file, stat, coding: None, varies: false, candidate: 0, media_type, lines }
+            Unread {
+                file,
+                stat,
+                path: None,
+                coding: None,
+                varies: false,
+                candidate: 0,
+                media_type,
+                lines,
+            }
         };
         for (size, length) in [(3, 5), (9, 9)] {
             let loading = disk.read(unread(Some(size))).unwrap();

@@ -34,6 +34,17 @@ impl Refused {
     ) -> Self {
         Self { status: Status::NOT_FOUND, hint: hint(files, root, path, leads_out) }
     }
+
+    /// The system refuses what is at this path; `None`: a user's, whose owner is not the operator.
+    pub(crate) fn failed(path: Option<PathBuf>, error: &io::Error) -> Self {
+        let status = status_of(error);
+        // What is not there, and a name that is too long, are the client's mistakes. What the
+        // machine lacks at the moment is counted.
+        let is_told = !is_missing(error) && !is_passing(error);
+        let why = || error.to_string();
+        let hint = path.filter(|_| is_told).map(|path| Hint::Failed { status, path, why: why() });
+        Self { status, hint }
+    }
 }
 
 /// What an operator may not know of a reply.
@@ -43,6 +54,16 @@ pub enum Hint {
     NoIndex(PathBuf),
     /// This symbolic link leads out of the root.
     LeadsOut(PathBuf),
+    /// The system refuses what is at this path: for want of a permission, because its links make a
+    /// loop, or by an error of the disk.
+    Failed {
+        /// What the client gets.
+        status: Status,
+        /// The path.
+        path: PathBuf,
+        /// The system's word for it.
+        why: String,
+    },
     /// This precompressed sibling is there and cannot be read, so what the client gets is another
     /// one, or the file itself.
     LeftOut {
@@ -56,9 +77,7 @@ pub enum Hint {
 impl Hint {
     /// Nothing for a user's file: its owner is not the operator.
     pub(crate) fn left_out(files: &Files, name: &[u8], error: &io::Error) -> Option<Self> {
-        let Files::Beneath(top, _) = files else { return None };
-        let sibling = top.join(OsStr::from_bytes(name));
-        Some(Self::LeftOut { sibling, why: error.to_string() })
+        Some(Self::LeftOut { sibling: on_disk(files, name)?, why: error.to_string() })
     }
 }
 
@@ -78,6 +97,15 @@ impl fmt::Display for Hint {
                  permission on the way there",
                 link.display()
             ),
+            Self::Failed { status, path, why } => {
+                write!(f, "{} for {}: {why}", status.0, path.display())?;
+                if *status == Status::FORBIDDEN {
+                    let mend = "the user that serves needs permission to read it, and search (x) \
+                                permission on the way there";
+                    write!(f, "; {mend}")?;
+                }
+                Ok(())
+            }
             Self::LeftOut { sibling, why } => write!(
                 f,
                 "{} is left out: {why}; the file that it was made of is sent",
@@ -85,6 +113,12 @@ impl fmt::Display for Hint {
             ),
         }
     }
+}
+
+/// Where a name beneath the root is on the disk, or `None` if it is a user's.
+pub(crate) fn on_disk(files: &Files, name: &[u8]) -> Option<PathBuf> {
+    let Files::Beneath(top, _) = files else { return None };
+    Some(top.join(OsStr::from_bytes(name)))
 }
 
 /// What the operator may have meant otherwise where there is nothing to serve.
@@ -120,10 +154,19 @@ pub(crate) fn is_passing(error: &io::Error) -> bool {
     status_of(error) == Status::SERVICE_UNAVAILABLE
 }
 
+/// Whether there is nothing to serve under the name, for whatever reason that lies in the name.
+pub(crate) fn is_missing(error: &io::Error) -> bool {
+    status_of(error) == Status::NOT_FOUND && !is_loop(error)
+}
+
+/// Whether a path leads through too many symbolic links; `io::ErrorKind` has no stable name for it.
+fn is_loop(error: &io::Error) -> bool {
+    const ELOOP: i32 = 40;
+    error.raw_os_error() == Some(ELOOP)
+}
+
 /// What the client hears when the disk says no.
 pub(crate) fn status_of(error: &io::Error) -> Status {
-    /// A path through too many symbolic links; `io::ErrorKind` has no stable name for it.
-    const ELOOP: i32 = 40;
     use ErrorKind::{
         CrossesDevices, InvalidFilename, IsADirectory, NotADirectory, NotFound, OutOfMemory,
         PermissionDenied, WouldBlock,
@@ -138,7 +181,7 @@ pub(crate) fn status_of(error: &io::Error) -> Status {
         }
         PermissionDenied => Status::FORBIDDEN,
         OutOfMemory | WouldBlock => Status::SERVICE_UNAVAILABLE,
-        _ if error.raw_os_error() == Some(ELOOP) => Status::NOT_FOUND,
+        _ if is_loop(error) => Status::NOT_FOUND,
         _ => Status::INTERNAL_SERVER_ERROR,
     }
 }

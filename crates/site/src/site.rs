@@ -14,7 +14,7 @@ use crate::guard::{Verification, Worth};
 use crate::hints::{Hints, Missing};
 use crate::homes::Homes;
 use crate::plan::{Applied, Plan, Unreached};
-use crate::refused::{Hint, Refused, status_of};
+use crate::refused::{Hint, Refused};
 use crate::rules::{Host, Rule};
 use crate::ruling::{Outcome, Redirect, Ruling};
 use crate::statistics::Statistics;
@@ -60,14 +60,21 @@ impl Opening {
     /// Takes what [`Self::unread`] names, or what has come of it. A file that was changed meanwhile
     /// will be sent from its descriptor.
     pub fn read(&mut self, bytes: io::Result<Shared<[u8]>>) {
+        self.read_by(|unread| {
+            let size = unread.stat.size;
+            let whole = bytes.map(|bytes| (bytes.len() as u64 == size).then_some(bytes));
+            unread.with(whole).map(Reached::sent_from_descriptor)
+        });
+    }
+
+    fn read_by(&mut self, read: impl FnOnce(Unread) -> Result<Reached, Refused>) {
         let outcome = mem::replace(&mut self.outcome, Err(Status::INTERNAL_SERVER_ERROR));
-        self.outcome = match (outcome, bytes) {
-            (Ok(Reached::Unread(unread)), Ok(bytes)) => {
-                let whole = bytes.len() as u64 == unread.stat.size;
-                unread.with(whole.then_some(bytes)).map(Reached::sent_from_descriptor)
-            }
-            (Ok(Reached::Unread(_)), Err(error)) => Err(status_of(&error)),
-            (outcome, _) => outcome,
+        self.outcome = match outcome {
+            Ok(Reached::Unread(unread)) => read(unread).map_err(|Refused { status, hint }| {
+                self.hint = hint;
+                status
+            }),
+            outcome => outcome,
         };
     }
 }
@@ -162,16 +169,22 @@ impl Site {
         opening
     }
 
+    /// Reads what [`Opening::unread`] names, and blocks until that is done.
+    pub fn read(&self, opening: &mut Opening) {
+        opening.read_by(|unread| self.disk.read(unread).map(Reached::End));
+    }
+
     /// Takes what was opened into the cache, and answers with it. Blocks if it is unread.
-    pub fn keep(&self, opening: Opening, now: &Now) -> Loaded<File> {
+    pub fn keep(&self, mut opening: Opening, now: &Now) -> Loaded<File> {
+        self.read(&mut opening);
         let Opening { lookup, outcome, missing, .. } = opening;
         if let Some(missing) = missing {
             self.answers.keep_refusal(&missing, Status::NOT_FOUND, now);
         }
         let ruling = self.ruling(lookup.root);
-        let loading = outcome.and_then(|reached| match reached {
-            Reached::End(loading) => Ok(loading),
-            Reached::Unread(unread) => self.disk.read(unread),
+        let loading = outcome.map(|reached| match reached {
+            Reached::End(loading) => loading,
+            Reached::Unread(_) => unreachable!("it was read"),
         });
         match (loading, &ruling.outcome) {
             (Ok(loading), outcome) => {

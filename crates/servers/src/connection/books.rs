@@ -120,6 +120,11 @@ impl<'s> Books<'s> {
         self.server.load(self.worker.number, miss, &self.now)
     }
 
+    /// Takes what was opened into the cache, and answers with it.
+    pub(crate) fn keep(&self, opening: Opening) -> Loaded<File> {
+        self.server.keep(self.worker.number, opening, &self.now)
+    }
+
     /// FIN has come from the peer.
     pub(crate) fn ended(&self, dialog: &mut Dialog) {
         dialog.session.tell(Event::Fin, &self.now);

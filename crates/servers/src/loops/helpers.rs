@@ -191,7 +191,7 @@ impl Helpers {
                     Done::Loaded(loaded, os::clock::monotonic() - begun)
                 }
                 Task::Open(lookup) => {
-                    let opening = server.open(worker.number, lookup, &clock.now());
+                    let opening = server.site.open(lookup);
                     Done::Opened(Box::new(opening), os::clock::monotonic() - begun)
                 }
                 Task::Send(part) => Done::Sent(part.send(self.how)),

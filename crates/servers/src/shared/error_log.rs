@@ -150,7 +150,7 @@ impl ErrorLog {
     pub(crate) fn hint(&self, worker: usize, hint: &Hint, now: Instant) {
         let level = match hint {
             Hint::NoIndex(_) => Level::Info,
-            Hint::LeadsOut(_) | Hint::LeftOut { .. } => Level::Warn,
+            Hint::LeadsOut(_) | Hint::LeftOut { .. } | Hint::Failed { .. } => Level::Warn,
         };
         if level <= self.level
             && let Some(held) = locked(&self.hints).passes(hint, now)
@@ -237,31 +237,50 @@ impl Seldom {
     }
 }
 
-/// Paths of which hints are remembered, so that they are not told again and again.
-const HINTS_MAX: usize = 64;
+/// Hints that are remembered, each for so long, so that a path has one line in that time.
+const HINTS_MAX: usize = 256;
+const HINT_EVERY: Duration = Duration::from_secs(60);
+/// Hints that are written in a second at most: clients choose which paths they ask for.
+const HINTS_PER_S_MAX: u32 = 10;
 
-/// Hints that were told.
+/// Hints that were written, the oldest first, and when.
 struct Hints {
-    seldom: Seldom,
-    told: VecDeque<Hint>,
+    written: VecDeque<(Instant, Hint)>,
+    /// When the second began in which they are counted.
+    second: Option<Instant>,
+    in_second: u32,
+    /// Hints that were left out since the last line.
+    held: u64,
 }
 
 impl Hints {
     const fn new() -> Self {
-        Self { seldom: Seldom::new(TOLD_EVERY), told: VecDeque::new() }
+        Self { written: VecDeque::new(), second: None, in_second: 0, held: 0 }
     }
 
-    /// As [`Seldom::passes`], for one that was not told of late.
+    /// If the hint may be written, how many were left out since the last one. A hint that was
+    /// written of late is not left out: its line is there.
     fn passes(&mut self, hint: &Hint, now: Instant) -> Option<u64> {
-        if self.told.contains(hint) {
+        let is_old = |&(at, _): &(Instant, Hint)| now - at >= HINT_EVERY;
+        while self.written.front().is_some_and(is_old) {
+            self.written.pop_front();
+        }
+        if self.written.iter().any(|(_, known)| known == hint) {
             return None;
         }
-        let held = self.seldom.passes(now)?;
-        if self.told.len() == HINTS_MAX {
-            self.told.pop_front();
+        if self.second.is_none_or(|begun| now - begun >= TOLD_EVERY) {
+            (self.second, self.in_second) = (Some(now), 0);
         }
-        self.told.push_back(hint.clone());
-        Some(held)
+        if self.in_second == HINTS_PER_S_MAX {
+            self.held += 1;
+            return None;
+        }
+        if self.written.len() == HINTS_MAX {
+            self.written.pop_front();
+        }
+        self.in_second += 1;
+        self.written.push_back((now, hint.clone()));
+        Some(core::mem::take(&mut self.held))
     }
 }
 
@@ -286,16 +305,23 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_is_told_once() {
+    fn hint_is_written_once_a_minute_and_ten_a_second() {
         let mut hints = Hints::new();
-        let hint = |n: usize| Hint::NoIndex(n.to_string().into());
-        assert_eq!(hints.passes(&hint(0), Instant::from_ms(0)), Some(0));
-        assert_eq!(hints.passes(&hint(1), Instant::from_ms(1)), None);
-        assert_eq!(hints.passes(&hint(0), Instant::from_ms(2000)), None);
-        let told =
-            (1..=HINTS_MAX).map(|n| hints.passes(&hint(n), Instant::from_ms(n as u64 * 5000)));
-        assert_eq!(told.map(Option::unwrap).sum::<u64>(), 1);
-        assert_eq!(hints.passes(&hint(0), Instant::from_ms(1 << 30)), Some(0), "of long ago");
+        let mut passes =
+            |n: u64, ms| hints.passes(&Hint::NoIndex(n.to_string().into()), Instant::from_ms(ms));
+        let most = u64::from(HINTS_PER_S_MAX);
+        assert!((0..most).all(|n| passes(n, n) == Some(0)));
+        assert_eq!([passes(most, 500), passes(most + 1, 999)], [None; 2], "left out");
+        assert_eq!(passes(0, 1000), None, "its line is there");
+        assert_eq!(passes(most, 1000), Some(2));
+        assert_eq!(passes(0, 59_999), None);
+        assert_eq!(passes(0, 60_000), Some(0), "a minute later");
+        // More paths than are remembered: the one that was written first is forgotten.
+        let begun_ms = 1_000_000;
+        let all = HINTS_MAX as u64 + 1;
+        assert!((0..all).all(|n| passes(n, begun_ms + n * 100) == Some(0)));
+        assert_eq!(passes(1, begun_ms + all * 100), None);
+        assert_eq!(passes(0, begun_ms + all * 100), Some(0));
     }
 
     #[test]

@@ -221,19 +221,20 @@ impl Server {
         }
     }
 
-    /// Looks for what a path leads to, and logs what the operator may not know of it.
-    pub(crate) fn open(&self, worker: usize, lookup: &Lookup, now: &Now) -> Opening {
-        let opening = self.site.open(lookup);
+    /// Takes what was opened into the cache, answers with it, and logs what the operator may not
+    /// know of the answer. Blocks if it is unread.
+    pub(crate) fn keep(&self, worker: usize, mut opening: Opening, now: &Now) -> Loaded<File> {
+        self.site.read(&mut opening);
         if let Some(hint) = opening.hint() {
             self.errors.hint(worker, hint, now.at);
         }
-        opening
+        self.site.keep(opening, now)
     }
 
     /// Does what may touch the disk here and now, and blocks for as long as that takes.
     pub(crate) fn load(&self, worker: usize, miss: &Miss<File>, now: &Now) -> Loaded<File> {
         match miss {
-            Miss::Path(lookup) => self.site.keep(self.open(worker, lookup, now), now),
+            Miss::Path(lookup) => self.keep(worker, self.site.open(lookup), now),
             Miss::Pages(_) => Loaded::Pages,
             Miss::More(part) => piece(part)
                 .map_or_else(|_| Loaded::Status(Status::INTERNAL_SERVER_ERROR), Loaded::More),

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use crate::counter::{Counter, host};
-use h1::{Codings, Lookup};
+use h1::{Codings, Lookup, Status};
 use site::Hint;
 use site::rules::Effect;
 
@@ -24,6 +24,7 @@ fn of_directories_and_links() {
         symlink("dir", www.join("to-dir")).unwrap();
         symlink("out", www.join("chain")).unwrap();
         symlink("nowhere", www.join("dangling")).unwrap();
+        symlink("loop", www.join("loop")).unwrap();
         let plain = host(&["plain"], vec![("/", Effect::Root(www.clone()))]);
         let listed = vec![("/", Effect::Listing(true)), ("/", Effect::Root(www.clone()))];
         let fallback =
@@ -33,7 +34,15 @@ fn of_directories_and_links() {
     let www = town.place.path().join("www");
     let no_index = |name: &str| Some(Hint::NoIndex(www.join(name)));
     let leads_out = |name: &str| Some(Hint::LeadsOut(www.join(name)));
+    let too_many = |name: &str| {
+        let why = String::from("Too many levels of symbolic links (os error 40)");
+        Some(Hint::Failed { status: Status::NOT_FOUND, path: www.join(name), why })
+    };
+    let too_long = format!("/{}", "x".repeat(256));
     let rows = [
+        ("plain", "/loop", too_many("loop")),
+        ("plain", "/loop/", too_many("loop/index.html")),
+        ("plain", &too_long, None),
         ("plain", "/dir/", no_index("dir/")),
         ("plain", "/", no_index("")),
         ("plain", "/indexed/", None),

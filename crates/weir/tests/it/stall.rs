@@ -408,6 +408,9 @@ fn what_the_disk_fails_to_give_is_not_passed_off_as_sent() {
         assert_eq!(refused, Err("status 500".to_owned()), "{combination}");
         let said = server.stop();
         assert!(said.contains(" 3 of the machine"), "{combination}: not counted: {said}");
+        let line = "/slow/broken-small.txt: Input/output error";
+        let lines = said.lines().filter(|said| said.contains(" 500 for ") && said.contains(line));
+        assert_eq!(lines.count(), 1, "{combination}: {said}");
     });
 }
 

@@ -93,7 +93,7 @@ impl Completions<'_> {
     fn opened(&mut self, opened: Opened) -> io::Result<()> {
         let Opened { token, tag, lookup, who, opening } = opened;
         let Some(part) = opening.unread().filter(|part| !part.is_empty()) else {
-            let loaded = self.books.server.site.keep(*opening, &self.books.now);
+            let loaded = self.books.keep(*opening);
             let waiting = self.helpers.ended(&lookup).into_iter().chain([(token, tag)]);
             return self.answer(waiting, (Step::Path, who), &loaded);
         };
@@ -199,7 +199,7 @@ impl Completions<'_> {
         read: io::Result<Shared<[u8]>>,
     ) -> io::Result<()> {
         opening.read(read);
-        let loaded = self.books.server.site.keep(opening, &self.books.now);
+        let loaded = self.books.keep(opening);
         let who = self.books.traces().then(|| Who::me(Performer::Ring));
         let others = self.helpers.ended(&lookup);
         self.answer(others.into_iter().chain([(token, tag)]), (Step::Pages, who), &loaded)

@@ -23,6 +23,14 @@ const ROWS: [(&str, u16, Option<&str>, &str); 9] = [
     ("/page", 403, None, ""),
 ];
 
+/// What the error log has of these, one line each, however often they are asked for.
+const LINES: [&str; 4] = [
+    "root/both.css.br is left out: Permission denied",
+    "403 for {root}/closed/index.html: Permission denied",
+    "404 for {root}/loop/index.html: Too many levels of symbolic links",
+    "403 for {root}/page.html: Permission denied",
+];
+
 /// The longest name that a file system has; its sibling's would be longer.
 const LONGEST: usize = 255;
 
@@ -36,12 +44,13 @@ fn what_is_looked_for_beside_a_file_never_decides() {
     let root = home.path().join("root");
     let longest = format!("{}.css", "x".repeat(LONGEST - ".css".len()));
     make(&root, &longest);
-    let own = [(&*format!("/{longest}"), 200, None, &*longest)];
+    let too_long = format!("/{longest}s");
+    let own = [(&*format!("/{longest}"), 200, None, &*longest), (&*too_long, 404, None, "")];
     on_mechanisms(Program::Weir, |combination| {
         for listing in [&[][..], &["--listing"]] {
             let flags = [&["--user", "nobody", "--clean-urls"], listing].concat();
             let server = combination.start(&root, &flags);
-            for (path, status, coding, content) in ROWS.iter().chain(&own) {
+            for (path, status, coding, content) in ROWS.iter().chain(&own).chain(&ROWS) {
                 let mut wire = server.connect();
                 wire.get(path, "Accept-Encoding: br, gzip\r\n").expect("sent");
                 let (head, body) = wire.reply(false).expect("a reply");
@@ -53,8 +62,12 @@ fn what_is_looked_for_beside_a_file_never_decides() {
                 }
             }
             let said = server.stop();
-            let told = said.lines().filter(|line| line.contains("both.css.br is left out")).count();
-            assert_eq!(told, 1, "{combination}: {said}");
+            for line in LINES {
+                let line = line.replace("{root}", root.to_str().expect("a name"));
+                let count = said.lines().filter(|said| said.contains(&line)).count();
+                assert_eq!(count, 1, "{combination}: {line}: {said}");
+            }
+            assert!(!said.contains(&too_long), "{combination}: {said}");
         }
     });
 }
