@@ -4,6 +4,7 @@
 mod check;
 mod completions;
 mod flags;
+mod habits;
 mod lab;
 mod listing;
 mod load;
@@ -16,7 +17,6 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Command;
-use clap::error::{ContextKind, ContextValue};
 
 /// Wrong usage or configuration.
 const USAGE: u8 = 2;
@@ -114,37 +114,8 @@ fn said(error: &clap::Error) -> String {
         tool = found;
         whose = format!("{whose} {word}");
     }
-    let meant = meant(error, &whose).map(|meant| format!("did you mean `{meant}`? "));
     let line = line.trim_start_matches("error: ");
+    let meant = habits::meant(error, tool, &whose);
+    let meant = meant.map(|meant| if meant.ends_with('?') { meant + " " } else { meant + "; " });
     format!("{line}; {}see {whose} --help", meant.unwrap_or_default())
-}
-
-/// What others call what is `weir serve`'s.
-const HABITS: [(&str, &str); 6] = [
-    ("--port", "--listen"),
-    ("-p", "--listen"),
-    ("--bind", "--listen"),
-    ("--directory", "DIR"),
-    ("--root", "DIR"),
-    ("version", "--version"),
-];
-
-/// What others call what is `weir load`'s.
-const HABITS_OF_LOAD: [(&str, &str); 3] =
-    [("--port", "host:port"), ("-p", "host:port"), ("--connections", "--clients")];
-
-fn meant(error: &clap::Error, whose: &str) -> Option<String> {
-    let first = |kind| match error.get(kind)? {
-        ContextValue::String(one) => Some(one.clone()),
-        // The likeliest stands last.
-        ContextValue::Strings(several) => several.last().cloned(),
-        _ => None,
-    };
-    let written = first(ContextKind::InvalidArg).or_else(|| first(ContextKind::InvalidSubcommand));
-    let habits = if whose == "weir load" { &HABITS_OF_LOAD[..] } else { &HABITS };
-    let habits = if matches!(whose, "weir" | "weir serve" | "weir load") { habits } else { &[] };
-    let habit = habits.iter().find(|(name, _)| written.as_deref() == Some(*name));
-    let kinds =
-        [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
-    habit.map(|(_, ours)| String::from(*ours)).or_else(|| kinds.into_iter().find_map(first))
 }

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use h1::{Found, Head, Loaded, Lookup, Miss, Now, Reply, Status, Tag, Want};
 use measure::{Duration, Instant};
 use os::File;
+use site::Opening;
 
 use super::Dialog;
 use super::disk_waits::DiskWaits;

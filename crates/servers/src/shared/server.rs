@@ -2,7 +2,7 @@ use std::io;
 use std::os::fd::RawFd;
 use std::sync::{Arc, Barrier};
 
-use h1::{Chunk, Date, FilePart, Limits, Loaded, Lookup, Miss, Now, Shared, Status};
+use h1::{Chunk, Date, FilePart, Limits, Loaded, Miss, Now, Shared, Status};
 use measure::Duration;
 use os::landlock::Rules;
 use os::queue_drops::QueueDrops;

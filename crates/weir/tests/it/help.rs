@@ -26,7 +26,7 @@ fn who_says_nothing_is_told_what_there_is() {
 
 #[test]
 fn what_was_probably_meant_is_named() {
-    let rows: [(&[&str], &str); 13] = [
+    let rows: [(&[&str], &str); 22] = [
         (&["serve", "--lisen", "8080"], "--listen"),
         (&["serve", "--archtecture", "mt"], "--architecture"),
         (&["serve", "--pidfile", "x"], "--pid-file"),
@@ -40,15 +40,44 @@ fn what_was_probably_meant_is_named() {
         (&["load", "--port", "80", "localhost"], "host:port"),
         (&["version"], "--version"),
         (&["check", "x", "--explan", "y"], "--explain"),
+        (&["serve", "--workers", "4"], "--processes"),
+        (&["serve", "--browse"], "--listing"),
+        (&["serve", "-c", "weir.toml"], "--config"),
+        (&["serve", "--spa"], "--fallback"),
+        (&["load", "-R", "100", "localhost"], "--rate"),
+        (&["load", "-z", "10s", "localhost"], "--duration"),
+        (&["load", "--timeout", "1", "localhost"], "--patience"),
+        (&["load", "--vus", "10", "localhost"], "--clients"),
+        (&["load", "--rps", "10", "localhost"], "--rate"),
     ];
     for (arguments, meant) in rows {
         let (code, _, errors) = weir(arguments);
         assert_eq!((code, errors.lines().count()), (Some(USAGE), 1), "{arguments:?}: {errors}");
         assert!(errors.contains(&format!("did you mean `{meant}`?")), "{arguments:?}: {errors}");
     }
-    for arguments in [["serve", "--frobnicate"], ["check", "--port"], ["lab", "--root"]] {
+    let rows = [["serve", "--frobnicate"], ["check", "--port"], ["lab", "--root"]];
+    let others = [["serve", "--response"], ["load", "--rest-of"], ["serve", "--colour"]];
+    for arguments in rows.into_iter().chain(others) {
         let (code, _, errors) = weir(&arguments);
         assert!(code == Some(USAGE) && !errors.contains("did you mean"), "{errors}");
+    }
+}
+
+#[test]
+fn what_has_no_flag_leads_to_its_document() {
+    let rows = [
+        (["serve", "--tls-cert"], "docs/host.md#https"),
+        (["serve", "--auth"], "docs/configuration.md#passwords"),
+        (["serve", "--cors"], "`cors` in a rule"),
+        (["serve", "--compress"], "such as a.css.gz"),
+        (["serve", "--daemon"], "docs/host.md#systemd"),
+        (["load", "--latency"], "always in the report"),
+        (["load", "--body"], "no body"),
+    ];
+    for (arguments, words) in rows {
+        let (code, _, errors) = weir(&arguments);
+        assert_eq!((code, errors.lines().count()), (Some(USAGE), 1), "{arguments:?}: {errors}");
+        assert!(errors.contains(words) && !errors.contains("did you mean"), "{errors}");
     }
 }
 
