@@ -224,25 +224,23 @@ fn names(table: &str) -> Vec<&'static str> {
     keys.chain(knobs).collect()
 }
 
-/// The word that was probably meant, if it is one of these.
+/// The word that was probably meant, if it is one of these, and so many letters or fewer differ.
 #[must_use]
-pub fn meant<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
-    nearest(written, known).map(|(near, _)| near)
+pub fn meant<'k>(written: &str, known: &[&'k str], differ_max: usize) -> Option<&'k str> {
+    nearest(written, known).filter(|(_, differ)| *differ <= differ_max).map(|(near, _)| near)
 }
 
 /// The name that was probably meant, and how far it is from what was written.
 fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<(&'k str, usize)> {
     // Longer than any key; bounds the work.
     const MEANT_MAX: usize = 40;
-    // A guess that is wrong costs more than none.
-    const DISTANCE_MAX: usize = 2;
     let meant = name.replace('_', "-").to_lowercase();
     if meant.len() > MEANT_MAX {
         return None;
     }
     let distances = known.iter().map(|known| (distance(&meant, known), *known));
     let (distance, near) = distances.min()?;
-    (distance <= (near.len() / 3).clamp(1, DISTANCE_MAX)).then_some((near, distance))
+    (distance <= (near.len() / 3).max(1)).then_some((near, distance))
 }
 
 /// Characters to insert, remove, replace or swap with their neighbour until one is the other.

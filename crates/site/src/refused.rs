@@ -12,6 +12,7 @@ use os::{Directory, Kind};
 use crate::ruling::Files;
 
 /// Nothing to serve.
+#[derive(Debug)]
 pub(crate) struct Refused {
     pub(crate) status: Status,
     /// What the operator may not know of it.
@@ -48,7 +49,7 @@ impl Refused {
 }
 
 /// What an operator may not know of a reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Hint {
     /// This directory has no index file, and is not listed.
     NoIndex(PathBuf),

@@ -15,6 +15,10 @@ enum Ours {
 
 use Ours::{Name, Words};
 
+/// Letters in which a name may differ from the one that was meant: a guess that is wrong costs more
+/// than none.
+pub(crate) const DIFFER_MAX: usize = 2;
+
 /// Several names that lead to the same.
 type Habit = (&'static [&'static str], Ours);
 
@@ -92,17 +96,18 @@ pub(crate) fn meant(error: &clap::Error, tool: &Command, whose: &str) -> Option<
     };
     if let Some(command) = written(ContextKind::InvalidSubcommand) {
         let names: Vec<&str> = tool.get_subcommands().map(Command::get_name).collect();
-        return habit(command, whose).or_else(|| keys::meant(command, &names).map(named));
+        return habit(command, whose)
+            .or_else(|| keys::meant(command, &names, DIFFER_MAX).map(named));
     }
     let flag = written(ContextKind::InvalidArg)?;
     if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue) {
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
-        return keys::meant(written(ContextKind::InvalidValue)?, &values).map(named);
+        return keys::meant(written(ContextKind::InvalidValue)?, &values, DIFFER_MAX).map(named);
     }
     let like = || {
         let name = flag.strip_prefix("--")?;
         let names: Vec<&str> = tool.get_arguments().filter_map(clap::Arg::get_long).collect();
-        keys::meant(name, &names).map(|near| named(&format!("--{near}")))
+        keys::meant(name, &names, DIFFER_MAX).map(|near| named(&format!("--{near}")))
     };
     habit(flag, whose).or_else(like)
 }

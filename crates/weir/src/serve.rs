@@ -14,6 +14,7 @@ use servers::{Failure, Hangup, Program, Voice};
 
 use crate::check::lines;
 use crate::flags::{Few, flag, in_short, path};
+use crate::habits::DIFFER_MAX;
 use crate::{listing, machine, named, usage};
 
 pub(crate) fn serve(flags: &ArgMatches) -> ExitCode {
@@ -151,7 +152,7 @@ fn judged(flags: &ArgMatches, mut settings: Settings) -> Result<Settings, String
     for knob in knobs::all() {
         for value in flags.get_many::<String>(knob.name).into_iter().flatten() {
             (knob.set)(&mut settings, value).map_err(|told| {
-                let meant = keys::meant(value, &knob.words());
+                let meant = keys::meant(value, &knob.words(), DIFFER_MAX);
                 let meant = meant.map(|word| format!("; did you mean `{word}`?"));
                 format!("--{} {value}: must be {told}{}", knob.name, meant.unwrap_or_default())
             })?;

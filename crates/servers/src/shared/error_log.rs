@@ -3,7 +3,6 @@
 //! `2026-11-21T12:00:00Z warn worker 0: text`. Workers and the supervisor write it themselves,
 //! without ever waiting for its reader: a line that it has no room for is dropped and counted.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::os::fd::RawFd;
@@ -16,6 +15,7 @@ use os::Output;
 use site::Hint;
 
 use crate::shared::counters::{Counter, Counters, Tally};
+use crate::shared::hint_quota::HintQuota;
 use crate::shared::orders::Orders;
 use crate::shared::settings::{Level, LogTo};
 
@@ -29,7 +29,7 @@ pub struct ErrorLog {
     accepts: Mutex<[Seldom; 2]>,
     /// Of threads that could not be made.
     threads: Mutex<Seldom>,
-    hints: Mutex<Hints>,
+    hints: HintQuota,
 }
 
 /// Who writes.
@@ -61,7 +61,7 @@ impl ErrorLog {
     /// Opens it.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// It cannot be opened, or the machine has no memory to share.
     pub fn open(
         to: &LogTo,
         level: Level,
@@ -83,7 +83,7 @@ impl ErrorLog {
             counters: counters.clone(),
             accepts: Mutex::new(accepts),
             threads: Mutex::new(Seldom::new(TOLD_EVERY)),
-            hints: Mutex::new(Hints::new()),
+            hints: HintQuota::new()?,
         })
     }
 
@@ -153,9 +153,9 @@ impl ErrorLog {
             Hint::LeadsOut(_) | Hint::LeftOut { .. } | Hint::Failed { .. } => Level::Warn,
         };
         if level <= self.level
-            && let Some(held) = locked(&self.hints).passes(hint, now)
+            && let Some(left_out) = self.hints.take(hint, now)
         {
-            self.write(level, By::Worker(worker), &format!("{hint}{}", more(held)));
+            self.write(level, By::Worker(worker), &format!("{hint}{}", more(left_out)));
         }
     }
 }
@@ -237,53 +237,6 @@ impl Seldom {
     }
 }
 
-/// Hints that are remembered, each for so long, so that a path has one line in that time.
-const HINTS_MAX: usize = 256;
-const HINT_EVERY: Duration = Duration::from_secs(60);
-/// Hints that are written in a second at most: clients choose which paths they ask for.
-const HINTS_PER_S_MAX: u32 = 10;
-
-/// Hints that were written, the oldest first, and when.
-struct Hints {
-    written: VecDeque<(Instant, Hint)>,
-    /// When the second began in which they are counted.
-    second: Option<Instant>,
-    in_second: u32,
-    /// Hints that were left out since the last line.
-    held: u64,
-}
-
-impl Hints {
-    const fn new() -> Self {
-        Self { written: VecDeque::new(), second: None, in_second: 0, held: 0 }
-    }
-
-    /// If the hint may be written, how many were left out since the last one. A hint that was
-    /// written of late is not left out: its line is there.
-    fn passes(&mut self, hint: &Hint, now: Instant) -> Option<u64> {
-        let is_old = |&(at, _): &(Instant, Hint)| now - at >= HINT_EVERY;
-        while self.written.front().is_some_and(is_old) {
-            self.written.pop_front();
-        }
-        if self.written.iter().any(|(_, known)| known == hint) {
-            return None;
-        }
-        if self.second.is_none_or(|begun| now - begun >= TOLD_EVERY) {
-            (self.second, self.in_second) = (Some(now), 0);
-        }
-        if self.in_second == HINTS_PER_S_MAX {
-            self.held += 1;
-            return None;
-        }
-        if self.written.len() == HINTS_MAX {
-            self.written.pop_front();
-        }
-        self.in_second += 1;
-        self.written.push_back((now, hint.clone()));
-        Some(core::mem::take(&mut self.held))
-    }
-}
-
 // Whoever panicked has left nothing half changed.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -302,26 +255,6 @@ mod tests {
         assert_eq!(passed(1000), Some(3));
         assert_eq!(passed(1999), None);
         assert_eq!(passed(9000), Some(1));
-    }
-
-    #[test]
-    fn hint_is_written_once_a_minute_and_ten_a_second() {
-        let mut hints = Hints::new();
-        let mut passes =
-            |n: u64, ms| hints.passes(&Hint::NoIndex(n.to_string().into()), Instant::from_ms(ms));
-        let most = u64::from(HINTS_PER_S_MAX);
-        assert!((0..most).all(|n| passes(n, n) == Some(0)));
-        assert_eq!([passes(most, 500), passes(most + 1, 999)], [None; 2], "left out");
-        assert_eq!(passes(0, 1000), None, "its line is there");
-        assert_eq!(passes(most, 1000), Some(2));
-        assert_eq!(passes(0, 59_999), None);
-        assert_eq!(passes(0, 60_000), Some(0), "a minute later");
-        // More paths than are remembered: the one that was written first is forgotten.
-        let begun_ms = 1_000_000;
-        let all = HINTS_MAX as u64 + 1;
-        assert!((0..all).all(|n| passes(n, begun_ms + n * 100) == Some(0)));
-        assert_eq!(passes(1, begun_ms + all * 100), None);
-        assert_eq!(passes(0, begun_ms + all * 100), Some(0));
     }
 
     #[test]

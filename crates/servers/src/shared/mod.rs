@@ -8,6 +8,7 @@ pub mod counters;
 pub mod dials;
 pub mod error_log;
 pub(crate) mod failure;
+mod hint_quota;
 pub(crate) mod ledger;
 pub(crate) mod line_file;
 pub(crate) mod listening;
