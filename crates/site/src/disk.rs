@@ -2,7 +2,6 @@
 //! touches the cache.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
@@ -16,7 +15,7 @@ use crate::listing::{self, Format};
 use crate::mime;
 use crate::names::{self, CODINGS};
 use crate::path;
-use crate::refused::{Hint, Refused, is_absent, is_missing, is_passing, on_disk, status_of};
+use crate::refused::{Failing, Hint, Refused, is_absent, is_passing, on_disk, status_of};
 use crate::ruling::{Files, Place};
 use crate::validators::{NS_PER_SECOND, etag, modified};
 
@@ -113,27 +112,10 @@ impl Disk {
         before: Option<Loading>,
     ) -> Result<(Reached, Option<Hint>), Refused> {
         let (root, path) = self.root(&place.files, &lookup.path)?;
-        let leads_out = RefCell::new(None);
-        let failed = RefCell::new(None);
-        let stat = |name: &[u8]| {
-            root.stat_beneath(name).inspect_err(|error| match error.kind() {
-                ErrorKind::CrossesDevices => {
-                    leads_out.replace(Some(name.to_vec()));
-                }
-                _ if is_absent(error) => {}
-                _ => {
-                    failed.replace(Some(name.to_vec()));
-                }
-            })
-        };
-        let refused = |error: io::Error| {
-            if is_missing(&error) {
-                return Refused::missing(&place.files, &root, path, leads_out.take());
-            }
-            let asked = || path.strip_prefix(b"/").unwrap_or(path).to_vec();
-            let name = failed.take().unwrap_or_else(asked);
-            Refused::failed(on_disk(&place.files, &name), &error)
-        };
+        let failing = Failing::default();
+        let stat =
+            |name: &[u8]| root.stat_beneath(name).inspect_err(|error| failing.note(name, error));
+        let refused = |error: io::Error| failing.refused(&place.files, &root, path, &error);
         let mut codings = lookup.codings;
         let mut hint = None;
         loop {

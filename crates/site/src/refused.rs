@@ -1,5 +1,6 @@
 //! Why there is nothing to serve: for the client a status, for the operator perhaps a hint.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -27,12 +28,7 @@ impl From<Status> for Refused {
 
 impl Refused {
     /// There is no such file. `leads_out`: the name that a link leads out of the root from.
-    pub(crate) fn missing(
-        files: &Files,
-        root: &Directory,
-        path: &[u8],
-        leads_out: Option<Vec<u8>>,
-    ) -> Self {
+    fn missing(files: &Files, root: &Directory, path: &[u8], leads_out: Option<Vec<u8>>) -> Self {
         Self { status: Status::NOT_FOUND, hint: hint(files, root, path, leads_out) }
     }
 
@@ -45,6 +41,43 @@ impl Refused {
         let why = || error.to_string();
         let hint = path.filter(|_| is_told).map(|path| Hint::Failed { status, path, why: why() });
         Self { status, hint }
+    }
+}
+
+/// The names beneath a root of which the disk has told an error.
+#[derive(Default)]
+pub(crate) struct Failing {
+    /// The last one that a link leads out of the root from.
+    leads_out: RefCell<Option<Vec<u8>>>,
+    /// The last one that is there and cannot be reached for another reason.
+    unreachable: RefCell<Option<Vec<u8>>>,
+}
+
+impl Failing {
+    /// The disk tells this error of a name.
+    pub(crate) fn note(&self, name: &[u8], error: &io::Error) {
+        let place = match error.kind() {
+            ErrorKind::CrossesDevices => &self.leads_out,
+            _ if is_absent(error) => return,
+            _ => &self.unreachable,
+        };
+        place.replace(Some(name.to_vec()));
+    }
+
+    /// The error decides the reply to a request for this path.
+    pub(crate) fn refused(
+        &self,
+        files: &Files,
+        root: &Directory,
+        path: &[u8],
+        error: &io::Error,
+    ) -> Refused {
+        if is_missing(error) {
+            return Refused::missing(files, root, path, self.leads_out.take());
+        }
+        let asked = || path.strip_prefix(b"/").unwrap_or(path).to_vec();
+        let name = self.unreachable.take().unwrap_or_else(asked);
+        Refused::failed(on_disk(files, &name), error)
     }
 }
 
@@ -156,7 +189,7 @@ pub(crate) fn is_passing(error: &io::Error) -> bool {
 }
 
 /// Whether there is nothing to serve under the name, for whatever reason that lies in the name.
-pub(crate) fn is_missing(error: &io::Error) -> bool {
+fn is_missing(error: &io::Error) -> bool {
     status_of(error) == Status::NOT_FOUND && !is_loop(error)
 }
 

@@ -1,4 +1,5 @@
 mod losses;
+mod proof;
 mod rare;
 
 use measure::Instant;
@@ -64,25 +65,6 @@ fn found(results: &Results, gate: &str) -> (Verdict, String) {
     let mut findings = findings(results, &Limits::default()).into_iter();
     let finding = findings.find(|finding| finding.gate == gate).expect("a gate of this name");
     (finding.verdict, finding.words)
-}
-
-#[test]
-fn that_nobody_answers_is_told_first() {
-    let end = |outcome| move |_, record: &mut Record| record.outcome = outcome;
-    let late = |_, record: &mut Record| {
-        record.started = record.intended + Duration::from_millis(3);
-        record.outcome = Outcome::Refused;
-    };
-    let first = |results: &Results| {
-        let findings = findings(results, &Limits::default());
-        assert_eq!(findings.len(), GATES.len());
-        (findings[0].gate, findings[0].words.clone())
-    };
-    let (gate, words) = first(&results(15, late));
-    assert!(gate == "answered" && words.contains("nobody listens there"), "{gate}: {words}");
-    let (gate, words) = first(&results(15, end(Outcome::Reset(Step::FirstByte))));
-    assert!(gate == "answered" && words.contains("does it speak HTTP?"), "{gate}: {words}");
-    assert_eq!(first(&results(15, end(Outcome::Good))).0, "measured");
 }
 
 /// Of a request, by its number.
@@ -363,50 +345,6 @@ fn a_gate_says_what_by_how_much_and_what_to_do() {
     for (gate, change, verdict, words) in ROWS {
         assert_eq!(found(&results(15, change), gate), (verdict, words.into()));
     }
-}
-
-#[test]
-fn proof_depends_on_which_gates_fail() {
-    let not_started = |number: u64, record: &mut Record| {
-        LATE_ONES(number, record);
-        if number == 0 {
-            record.outcome = Outcome::NotStarted;
-        }
-    };
-    const WRONG: Change = |number, record| {
-        if number == 0 {
-            record.outcome = Outcome::Wrong;
-        }
-    };
-    let late_and_wrong = |number: u64, record: &mut Record| {
-        LATE_ONES(number, record);
-        WRONG(number, record);
-    };
-    let refused = |number: u64, record: &mut Record| {
-        LATE_ONES(number, record);
-        record.outcome = Outcome::Refused;
-    };
-    let rows: [(Change, Proof); 6] = [
-        (WELL, Proof::All),
-        (LATE_ONES, Proof::Bounds),
-        (not_started, Proof::Nothing),
-        (WRONG, Proof::Misses),
-        (late_and_wrong, Proof::Nothing),
-        (refused, Proof::Misses),
-    ];
-    for (change, expected) in rows {
-        let mut results = results(15, change);
-        let proof_of = |results: &Results| proof(&findings(results, &Limits::default()), results);
-        assert_eq!(proof_of(&results), expected);
-        // Clients of a closed loop ask less while the generator is late.
-        results.pace = Pace::Closed;
-        let of_closed = if expected == Proof::Bounds { Proof::Nothing } else { expected };
-        assert_eq!(proof_of(&results), of_closed);
-    }
-    let mut missed = results(15, WELL);
-    missed.ran(Process { missed: 20, ..Process::default() });
-    let findings = findings(&missed, &Limits::default());
-    assert_eq!(proof(&findings, &missed), Proof::Nothing);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use measure::Instant;
@@ -22,9 +23,8 @@ const WINDOW: usize = HINTS_MAX;
 const LEFT_OUT: usize = HINTS_MAX + 1;
 const COUNT: usize = HINTS_MAX + 2;
 
-/// A word for each remembered hint, at the place that its hash says: the rest of its hash, and the
-/// second in which it was written, counted from 1. A hint takes the place of another one with the
-/// same place.
+/// A word for each remembered hint: its hash, and the second in which it was written, counted from
+/// 1. A new hint takes the place of the oldest one.
 pub(super) struct HintQuota {
     words: SharedWords,
 }
@@ -41,22 +41,31 @@ impl HintQuota {
     pub(super) fn take(&self, hint: &Hint, now: Instant) -> Option<u64> {
         let mut hasher = DefaultHasher::new();
         hint.hash(&mut hasher);
-        let hash = hasher.finish();
+        let (hash, _) = parts(hasher.finish());
         let second = (now.ns / 1_000_000_000) as u32 + 1;
-        let place = &self.words[hash as usize % HINTS_MAX];
-        let known = place.load(Relaxed);
+        let (place, known) = self.place_for(hash);
         let (known_hash, known_second) = parts(known);
-        let (rest, _) = parts(hash);
-        if known_second > 0 && known_hash == rest && second - known_second < HINT_EVERY_S {
+        let is_written = known_hash == hash && known_second > 0;
+        if is_written && second.saturating_sub(known_second) < HINT_EVERY_S {
             return None;
         }
         if !self.has_room_in(second) {
             self.words[LEFT_OUT].fetch_add(1, Relaxed);
             return None;
         }
-        // Another process may be about to write the same.
-        place.compare_exchange(known, word(rest, second), Relaxed, Relaxed).ok()?;
+        // If the place has changed meanwhile, another process writes the same hint.
+        place.compare_exchange(known, word(hash, second), Relaxed, Relaxed).ok()?;
         Some(self.words[LEFT_OUT].swap(0, Relaxed))
+    }
+
+    /// The place of a hint, or that of the oldest one if it has none; and what is there.
+    fn place_for(&self, hash: u32) -> (&AtomicU64, u64) {
+        let known = self.words[..HINTS_MAX].iter().map(|place| (place, place.load(Relaxed)));
+        let order = |&(_, word): &(&AtomicU64, u64)| {
+            let (known_hash, second) = parts(word);
+            (known_hash != hash || second == 0, second)
+        };
+        known.min_by_key(order).expect("there are some")
     }
 
     /// Whether one more may be written in this second; if so, it is counted.
@@ -94,10 +103,11 @@ mod tests {
         assert_eq!(take(most, 1000), Some(2));
         assert_eq!(take(0, 59_999), None);
         assert_eq!(take(0, 60_000), Some(0), "a minute later");
-        // More than are remembered: each takes the place of another one, so memory is bounded.
+        // One more than are remembered: the oldest is forgotten.
         let begun_ms = 1_000_000;
-        let all = 10 * HINTS_MAX as u64;
+        let all = HINTS_MAX as u64 + 1;
         assert!((0..all).all(|n| take(n, begun_ms + n * 100) == Some(0)));
-        assert_eq!(take(all - 1, begun_ms + all * 100), None);
+        assert_eq!(take(10, begun_ms + all * 100), None);
+        assert_eq!(take(0, begun_ms + all * 100), Some(0));
     }
 }

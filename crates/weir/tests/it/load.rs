@@ -16,7 +16,7 @@ use crate::support::server::Server;
 use serde_json::Value;
 
 /// The exit status of a run that is invalid.
-const UNPROVEN: i32 = 4;
+pub(crate) const UNPROVEN: i32 = 4;
 
 /// The status, what was said, and the complaints.
 fn load(arguments: &[&str]) -> (Option<i32>, String, String) {

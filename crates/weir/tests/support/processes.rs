@@ -111,6 +111,28 @@ pub(crate) fn ticks(pids: &[u32]) -> u64 {
     pids.iter().filter_map(|pid| stat(*pid)).map(|stat| stat.ticks).sum()
 }
 
+/// Time that the machine's processors have had since it started, in clock ticks (proc_stat(5)).
+pub(crate) struct ProcessorTime {
+    idle: u64,
+    all: u64,
+}
+
+impl ProcessorTime {
+    pub(crate) fn now() -> Self {
+        let text = fs::read_to_string("/proc/stat").expect("/proc");
+        let line = text.lines().next().expect("the line of all processors");
+        // user, nice, system, idle, iowait, irq, softirq and steal; guests are part of user.
+        let ticks = line.split_whitespace().skip(1).take(8).map(|word| word.parse::<u64>());
+        let ticks: Vec<u64> = ticks.map(|ticks| ticks.expect("a number")).collect();
+        Self { idle: ticks[3] + ticks[4], all: ticks.iter().sum() }
+    }
+
+    /// The share of the processors that was idle since then, from 0.0 to 1.0.
+    pub(crate) fn idle_share_since(&self, then: &Self) -> f64 {
+        (self.idle - then.idle) as f64 / (self.all - then.all).max(1) as f64
+    }
+}
+
 /// The threads of a process, as (number, name).
 pub(crate) fn threads(pid: u32) -> Vec<(u32, String)> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };

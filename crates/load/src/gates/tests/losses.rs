@@ -35,3 +35,22 @@ fn losses_above_a_tenth_make_a_run_invalid() {
         assert_eq!(found(&results(15, change), "losses"), (verdict, words));
     }
 }
+
+#[test]
+fn that_nobody_answers_is_told_first() {
+    let end = |outcome| move |_, record: &mut Record| record.outcome = outcome;
+    let late = |_, record: &mut Record| {
+        record.started = record.intended + Duration::from_millis(3);
+        record.outcome = Outcome::Refused;
+    };
+    let first = |results: &Results| {
+        let findings = findings(results, &Limits::default());
+        assert_eq!(findings.len(), GATES.len());
+        (findings[0].gate, findings[0].words.clone())
+    };
+    let (gate, words) = first(&results(15, late));
+    assert!(gate == "answered" && words.contains("nobody listens there"), "{gate}: {words}");
+    let (gate, words) = first(&results(15, end(Outcome::Reset(Step::FirstByte))));
+    assert!(gate == "answered" && words.contains("does it speak HTTP?"), "{gate}: {words}");
+    assert_eq!(first(&results(15, end(Outcome::Good))).0, "measured");
+}

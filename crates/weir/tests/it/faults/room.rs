@@ -14,7 +14,7 @@ use crate::support::in_flight::{
 };
 use crate::support::load::HEAD_MIN;
 use crate::support::metrics::{counted, queues};
-use crate::support::processes::{await_looked_at, stop, workers_of};
+use crate::support::processes::{ProcessorTime, await_looked_at, stop, workers_of};
 use crate::support::rest::check_rests;
 use crate::support::server::{Server, send};
 use crate::support::wire::Wire;
@@ -115,13 +115,16 @@ fn hundreds_who_trickle_keep_nobody_out() {
 }
 
 /// Three times as many clients as there are places send half a head, and come again when they are
-/// closed. Other clients are served meanwhile, and no SYN is refused: places are short, and not the
-/// processor.
+/// closed. Other clients are served meanwhile, and no SYN is refused while places are short and the
+/// processor is not.
 #[test]
 fn slow_clients_that_come_again_keep_no_client_out() {
     const PLACES: usize = 16;
+    /// With less of the processors idle, other programs make the processor short.
+    const IDLE_SHARE_MIN: f64 = 0.1;
     let site = Fixture::new();
     on_mechanisms_alone(Program::Weir, |combination| {
+        let begun = ProcessorTime::now();
         let mut server = combination.start(&site.root(), &[&flags("16")[..], ADMIN].concat());
         let admin = server.await_admin();
         let ends = AtomicBool::new(false);
@@ -148,7 +151,8 @@ fn slow_clients_that_come_again_keep_no_client_out() {
         });
         server.stop();
         assert!(are_evicted && failed.is_empty(), "{combination}: {are_evicted}, {failed:?}");
-        assert_eq!(floods, Some(0), "{combination}: SYNs were refused");
+        let is_short = ProcessorTime::now().idle_share_since(&begun) < IDLE_SHARE_MIN;
+        assert!(floods == Some(0) || is_short, "{combination}: SYNs were refused: {floods:?}");
     });
 }
 

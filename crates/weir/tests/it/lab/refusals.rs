@@ -9,6 +9,7 @@ use lab::results::{Results, Run};
 use lab::subject::{self, Kind};
 
 use super::runs::{BRIEF, Lab, double, ended, weir};
+use crate::load::UNPROVEN;
 use crate::support::rights;
 use crate::support::users::as_nobody;
 
@@ -103,7 +104,7 @@ fn a_peer_that_is_not_there_is_told_with_its_package() {
     let subject = double("halves");
     let mut command = lab.command(&[&["step", "--subject", &subject][..], &BRIEF].concat());
     let ran = ended(command.env("PATH", ""));
-    assert_eq!(ran.status, Some(1), "{}", ran.errors);
+    assert!(matches!(ran.status, Some(1 | UNPROVEN)), "{:?}: {}", ran.status, ran.errors);
     let Run { missing, setup, .. } = &lab.results().runs[0];
     let told = String::from("caddy is not installed: apt-get install caddy");
     assert!(missing.contains(&told), "{missing:?}");
@@ -131,7 +132,7 @@ fn who_is_not_root_is_told_of_the_loopback() {
     needs_root(&mut as_nobody(lab.home(), &arguments(&[])));
     assert!(!lab.dir().exists(), "something was made");
     let ran = ended(&mut as_nobody(lab.home(), &arguments(&["--loopback"])));
-    assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
+    assert!(matches!(ran.status, Some(0 | 1 | UNPROVEN)), "{:?}: {}", ran.status, ran.errors);
     let results = lab.results();
     assert!(results.points.iter().all(|point| point.load.is_some() && point.vitals.is_some()));
     assert!(!lab.has_scratch());
@@ -230,7 +231,7 @@ fn a_run_whose_place_is_given_makes_nothing_elsewhere() {
     let arguments = ["lab", "run", "step", "--loopback", "--subject", "sped", "--dir", "here"];
     let mut command = weir(&[&arguments[..], &BRIEF].concat());
     let ran = ended(command.current_dir(lab.home()));
-    assert!(matches!(ran.status, Some(0 | 1)), "{:?}: {}", ran.status, ran.errors);
+    assert!(matches!(ran.status, Some(0 | 1 | UNPROVEN)), "{:?}: {}", ran.status, ran.errors);
     let entries = fs::read_dir(lab.home()).expect("a directory");
     let names: Vec<_> = entries.map(|entry| entry.expect("an entry").file_name()).collect();
     assert_eq!(names, ["here"]);
