@@ -150,31 +150,34 @@ pub fn judged(gate: &str) -> Option<Judged> {
 pub enum Proof {
     /// Everything: the run is valid.
     All,
-    /// The generator was late, and started all the same every request that its schedule has. That
-    /// makes times longer and rates lower: they are at most, and at least, those that were seen.
+    /// The generator was late, but it started every request of its schedule. That makes the times
+    /// from the schedule longer and the rates lower, so the true ones are at most, and at least,
+    /// those that were seen.
     Bounds,
-    /// The server failed a gate: what it did not come to, it did not come to.
+    /// The server failed a gate, and the generator was in time: a bound that was missed is missed.
     Misses,
     /// Nothing.
     Nothing,
 }
 
-/// What a run proves of which the gates found this.
+/// What a run proves, by what the gates found.
 #[must_use]
 pub fn proof(findings: &[Finding], results: &Results) -> Proof {
-    let failing = || findings.iter().filter(|finding| finding.verdict == Verdict::Fails);
-    let fails = |by: Judged| failing().any(|finding| judged(finding.gate) == Some(by));
-    let started_all = results.pace == Pace::Open
-        && results.missed() == 0
-        && results.requests.counts.of(Outcome::NotStarted) == 0;
-    // What a generator does that nobody answers explains nothing.
-    if failing().any(|finding| finding.gate == ANSWERED) {
-        return Proof::Misses;
-    }
+    let fails = |by: Judged| {
+        let mut failing = findings.iter().filter(|finding| finding.verdict == Verdict::Fails);
+        failing.any(|finding| judged(finding.gate) == Some(by))
+    };
+    let counts = &results.requests.counts;
+    let is_refused = counts.of(Outcome::Refused) == counts.total();
+    // From the second request of a session on, times do not count from the schedule.
+    let is_by_schedule = results.pace == Pace::Open && results.requests.arrivals == counts.total();
+    let has_all = results.missed() == 0 && counts.of(Outcome::NotStarted) == 0;
     match (fails(Completeness), fails(Punctuality), fails(Server)) {
         (false, false, false) => Proof::All,
-        (false, true, false) if started_all => Proof::Bounds,
+        (false, true, false) if is_by_schedule && has_all => Proof::Bounds,
         (false, false, true) => Proof::Misses,
+        // A generator in time would have been refused, too.
+        (false, true, true) if is_refused => Proof::Misses,
         _ => Proof::Nothing,
     }
 }

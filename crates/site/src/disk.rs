@@ -49,7 +49,7 @@ pub(crate) enum Reached {
 pub(crate) struct Unread {
     pub(crate) file: Shared<File>,
     pub(crate) stat: Stat,
-    /// Where it is, without the ending of a sibling; see [`on_disk`].
+    /// Where it is; see [`on_disk`].
     path: Option<PathBuf>,
     coding: Option<Coding>,
     varies: bool,
@@ -78,6 +78,14 @@ struct Target {
     /// The coding of the sibling that takes the file's place.
     sibling: Option<Coding>,
     source: Source,
+}
+
+impl Target {
+    /// The name with the ending of a sibling.
+    fn name_on_disk(&self) -> Vec<u8> {
+        let suffix = self.sibling.map_or("", |coding| coding.suffix());
+        [&self.name, suffix.as_bytes()].concat()
+    }
 }
 
 impl Disk {
@@ -137,7 +145,7 @@ impl Disk {
                     let unread = open(&root, &target).map(|(file, stat)| Unread {
                         file: Shared::new(file),
                         stat,
-                        path: on_disk(&place.files, &target.name),
+                        path: on_disk(&place.files, &target.name_on_disk()),
                         coding,
                         varies,
                         candidate,
@@ -152,7 +160,7 @@ impl Disk {
                         // There need be no sibling, so one that cannot be read is left out.
                         (Err(error), Some(coding)) if !is_passing(&error) => {
                             codings = codings.without(coding);
-                            let name = [&target.name, coding.suffix().as_bytes()].concat();
+                            let name = target.name_on_disk();
                             hint = hint.or_else(|| Hint::left_out(&place.files, &name, &error));
                             continue;
                         }

@@ -77,7 +77,7 @@ impl Failing {
         }
         let asked = || path.strip_prefix(b"/").unwrap_or(path).to_vec();
         let name = self.unreachable.take().unwrap_or_else(asked);
-        Refused::failed(on_disk(files, &name), error)
+        Refused::failed(on_disk(files, culprit_in(root, &name, error)), error)
     }
 }
 
@@ -175,6 +175,25 @@ fn link_in<'n>(root: &Directory, name: &'n [u8]) -> &'n [u8] {
     };
     let slashes = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     slashes.map(|(at, _)| &name[..at]).find(leads_out).unwrap_or(name)
+}
+
+/// What the error of a name is about: the directory that may not be searched, or the first part of
+/// the name that has the same error. Each name that a client makes up behind it would have a hint of
+/// its own.
+fn culprit_in<'n>(root: &Directory, name: &'n [u8], error: &io::Error) -> &'n [u8] {
+    let fails = |name: &[u8]| {
+        root.stat_beneath(name).is_err_and(|of| of.raw_os_error() == error.raw_os_error())
+    };
+    let slashes = name.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    let mut before = 0;
+    for end in slashes.chain([name.len()]) {
+        if fails(&name[..end]) {
+            let is_denied = error.kind() == ErrorKind::PermissionDenied;
+            return &name[..if is_denied { before } else { end }];
+        }
+        before = end;
+    }
+    name
 }
 
 /// Whether there is nothing under the name. What is there and cannot be reached, such as by a link

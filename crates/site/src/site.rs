@@ -71,7 +71,7 @@ impl Opening {
         let outcome = mem::replace(&mut self.outcome, Err(Status::INTERNAL_SERVER_ERROR));
         self.outcome = match outcome {
             Ok(Reached::Unread(unread)) => read(unread).map_err(|Refused { status, hint }| {
-                self.hint = hint;
+                self.hint = hint.or(self.hint.take());
                 status
             }),
             outcome => outcome,

@@ -1,7 +1,7 @@
 //! Names that other programs have for what is a flag, an argument or a document here.
 
 use clap::Command;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use config::keys;
 
 /// What such a name leads to.
@@ -19,17 +19,15 @@ use Ours::{Name, Words};
 /// than none.
 pub(crate) const DIFFER_MAX: usize = 2;
 
-/// Several names that lead to the same.
+/// Names, and what they lead to.
 type Habit = (&'static [&'static str], Ours);
 
-/// Of nginx, Caddy, static-web-server and the servers of Python and Node, for `weir serve`.
+/// The names of `weir serve`'s flags in nginx, Caddy, static-web-server and the servers of Python
+/// and Node. A letter on which these disagree is left out.
 const OF_SERVE: &[Habit] = &[
-    (
-        &["--port", "-p", "--bind", "-b", "--address", "--addr", "-a", "-l", "--host"],
-        Name("--listen"),
-    ),
-    (&["--directory", "-d", "--dir", "--root", "-r"], Name("DIR")),
-    (&["--workers", "-w", "--worker-processes", "--jobs"], Name("--processes")),
+    (&["--port", "-p", "--bind", "--address", "--addr", "-a", "-l", "--host"], Name("--listen")),
+    (&["--directory", "--dir", "--root", "-r"], Name("DIR")),
+    (&["--workers", "--worker-processes", "--jobs"], Name("--processes")),
     (&["--worker-connections", "--max-connections", "--maxconn"], Name("--connections-max")),
     (&["--browse", "--autoindex", "--directory-listing"], Name("--listing")),
     (&["--config-file", "-c", "--conf"], Name("--config")),
@@ -59,32 +57,33 @@ const OF_SERVE: &[Habit] = &[
         Words("`field` in a rule adds a header field: docs/configuration.md"),
     ),
     (
-        &["--daemon", "--background", "-D"],
+        &["--daemon", "--background"],
         Words("a service manager keeps it in the background: docs/host.md#systemd"),
     ),
-    (&["--proxy", "--upstream", "-P"], Words("it serves files, and passes no request on")),
-    (&["--index", "-i"], Words("the page of a directory is its index.html")),
+    (&["--proxy", "--upstream"], Words("it serves files, and passes no request on")),
+    (&["--index"], Words("the page of a directory is its index.html")),
 ];
 
-/// Of wrk, wrk2, ab, hey, oha, vegeta and k6, for `weir load`.
+/// The names of `weir load`'s flags in wrk, wrk2, ab, hey, oha, vegeta and k6. A letter on which
+/// these disagree is left out.
 const OF_LOAD: &[Habit] = &[
     (&["--port", "-p"], Name("host:port")),
     (&["--connections", "--concurrency", "--vus", "-u", "--users"], Name("--clients")),
     (&["-R", "--rps", "--qps", "-q"], Name("--rate")),
-    (&["-z", "--time", "-D"], Name("--duration")),
-    (&["-w", "--workers"], Name("--processes")),
-    (&["--timeout", "-s", "-T"], Name("--patience")),
+    (&["-z"], Name("--duration")),
+    (&["--workers"], Name("--processes")),
+    (&["--timeout"], Name("--patience")),
     (&["-X"], Name("--method")),
-    (&["-o", "--output", "-e"], Name("--json")),
-    (&["--iterations", "-i"], Name("--requests-max")),
+    (&["-o", "--output"], Name("--json")),
+    (&["--iterations"], Name("--requests-max")),
     (&["--latency", "-L"], Words("times are always in the report")),
     (&["-k", "--keepalive"], Words("connections are kept, unless --keeps request says otherwise")),
-    (&["--body", "--data", "-b"], Words("requests have no body")),
+    (&["--body", "--data", "-D"], Words("requests have no body")),
     (&["--http2", "--http3"], Words("requests are HTTP/1.1 over TCP, without TLS")),
 ];
 
-/// What others call what is `weir`'s own.
-const OF_ALL: &[Habit] = &[(&["version", "-v"], Name("--version"))];
+/// The names of what `weir` itself has.
+const OF_WEIR: &[Habit] = &[(&["version", "-v"], Name("--version"))];
 
 /// What was probably meant by a name that `tool` has not, in a sentence; `whose` is how the tool is
 /// called. Only a name within two letters of one that there is, or one that another program has,
@@ -104,6 +103,9 @@ pub(crate) fn meant(error: &clap::Error, tool: &Command, whose: &str) -> Option<
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
         return keys::meant(written(ContextKind::InvalidValue)?, &values, DIFFER_MAX).map(named);
     }
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
     let like = || {
         let name = flag.strip_prefix("--")?;
         let names: Vec<&str> = tool.get_arguments().filter_map(clap::Arg::get_long).collect();
@@ -113,12 +115,13 @@ pub(crate) fn meant(error: &clap::Error, tool: &Command, whose: &str) -> Option<
 }
 
 fn habit(name: &str, whose: &str) -> Option<String> {
-    let of_tool = match whose {
-        "weir" | "weir serve" => OF_SERVE,
-        "weir load" => OF_LOAD,
+    let of_tool: &[&[Habit]] = match whose {
+        "weir" => &[OF_WEIR, OF_SERVE],
+        "weir serve" => &[OF_SERVE],
+        "weir load" => &[OF_LOAD],
         _ => return None,
     };
-    let mut all = of_tool.iter().chain(OF_ALL);
+    let mut all = of_tool.iter().copied().flatten();
     Some(match all.find(|(names, _)| names.contains(&name))?.1 {
         Name(ours) => named(ours),
         Words(words) => String::from(words),

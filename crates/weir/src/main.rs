@@ -22,7 +22,7 @@ use clap::Command;
 const USAGE: u8 = 2;
 /// The machine refuses: port, permission, limit.
 const MACHINE: u8 = 3;
-/// What was measured does not tell: the run is invalid.
+/// The run is invalid, and proves nothing of what was expected.
 const UNPROVEN: u8 = 4;
 /// Ended by the operator, as shells tell a process that ^C has ended.
 const STOPPED: u8 = 130;

@@ -128,6 +128,18 @@ fn bound_is_proven_by_what_the_run_proves() {
 }
 
 #[test]
+fn lag_proves_no_rate_after_a_warm_up_and_no_mean_without_all_replies() {
+    let warm = Results { warm_up: Duration::from_millis(1), ..results(0) };
+    let rows = [(&warm, "good>=1/s", false), (&warm, "p99<1m", true)];
+    let failed = results(1);
+    let rows = rows.into_iter().chain([(&failed, "mean<1m", false), (&failed, "p50<1m", true)]);
+    for (results, text, is_proven) in rows {
+        let met = Expectation::read(text).expect(text).met(results, Proof::Bounds);
+        assert_eq!((met.holds, met.is_proven), (true, is_proven), "{text}");
+    }
+}
+
+#[test]
 fn what_is_no_expectation_says_what_would_do() {
     const FORM: &str = "has to be as 'p99<50ms', 'good>5000/s' or 'failed<0.1%', in quotes; there";
     const TIME: &str = "has to be a time with its unit, us, ms, s or m, as in 'p99<50ms'";

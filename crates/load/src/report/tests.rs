@@ -169,7 +169,8 @@ fn what_was_expected_stands_last() {
 
 #[test]
 fn run_whose_generator_was_late_says_what_it_proves() {
-    let plan = Plan { lag_max: Duration::ZERO, ..plan(1) };
+    let stop = Stop { warm_up: Duration::ZERO, ..plan(1).stop };
+    let plan = Plan { lag_max: Duration::ZERO, stop, ..plan(1) };
     let results = run(&plan, 50, 6 * SECOND, |_| (Duration::from_millis(1), Outcome::Good));
     let findings = gates::findings(&results, &Limits::default());
     let proof = gates::proof(&findings, &results);

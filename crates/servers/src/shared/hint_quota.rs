@@ -43,19 +43,26 @@ impl HintQuota {
         hint.hash(&mut hasher);
         let (hash, _) = parts(hasher.finish());
         let second = (now.ns / 1_000_000_000) as u32 + 1;
-        let (place, known) = self.place_for(hash);
-        let (known_hash, known_second) = parts(known);
-        let is_written = known_hash == hash && known_second > 0;
-        if is_written && second.saturating_sub(known_second) < HINT_EVERY_S {
-            return None;
+        let mut has_room = false;
+        // Each round but the last is lost to another process, which has written a hint.
+        for _ in 0..HINTS_MAX {
+            let (place, known) = self.place_for(hash);
+            let (known_hash, known_second) = parts(known);
+            let is_written = known_hash == hash && known_second > 0;
+            if is_written && second.saturating_sub(known_second) < HINT_EVERY_S {
+                return None;
+            }
+            has_room = has_room || self.has_room_in(second);
+            if !has_room {
+                break;
+            }
+            let new = word(hash, second);
+            if place.compare_exchange(known, new, Relaxed, Relaxed).is_ok() {
+                return Some(self.words[LEFT_OUT].swap(0, Relaxed));
+            }
         }
-        if !self.has_room_in(second) {
-            self.words[LEFT_OUT].fetch_add(1, Relaxed);
-            return None;
-        }
-        // If the place has changed meanwhile, another process writes the same hint.
-        place.compare_exchange(known, word(hash, second), Relaxed, Relaxed).ok()?;
-        Some(self.words[LEFT_OUT].swap(0, Relaxed))
+        self.words[LEFT_OUT].fetch_add(1, Relaxed);
+        None
     }
 
     /// The place of a hint, or that of the oldest one if it has none; and what is there.
@@ -68,12 +75,13 @@ impl HintQuota {
         known.min_by_key(order).expect("there are some")
     }
 
-    /// Whether one more may be written in this second; if so, it is counted.
+    /// Whether one more may be written in this second; if so, it is counted. The clock of another
+    /// process may be ahead.
     fn has_room_in(&self, second: u32) -> bool {
         let counted = |known: u64| match parts(known) {
-            (in_second, HINTS_PER_S_MAX..) if in_second == second => None,
-            (in_second, count) if in_second == second => Some(word(second, count + 1)),
-            _ => Some(word(second, 1)),
+            (in_second, _) if in_second < second => Some(word(second, 1)),
+            (_, HINTS_PER_S_MAX..) => None,
+            (in_second, count) => Some(word(in_second, count + 1)),
         };
         self.words[WINDOW].fetch_update(Relaxed, Relaxed, counted).is_ok()
     }

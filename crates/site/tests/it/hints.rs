@@ -41,7 +41,8 @@ fn of_directories_and_links() {
     let too_long = format!("/{}", "x".repeat(256));
     let rows = [
         ("plain", "/loop", too_many("loop")),
-        ("plain", "/loop/", too_many("loop/index.html")),
+        ("plain", "/loop/x1", too_many("loop")),
+        ("plain", "/loop/x/y", too_many("loop")),
         ("plain", &too_long, None),
         ("plain", "/dir/", no_index("dir/")),
         ("plain", "/", no_index("")),

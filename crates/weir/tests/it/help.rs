@@ -56,7 +56,7 @@ fn what_was_probably_meant_is_named() {
         assert!(errors.contains(&format!("did you mean `{meant}`?")), "{arguments:?}: {errors}");
     }
     let rows = [["serve", "--frobnicate"], ["check", "--port"], ["lab", "--root"]];
-    let others = [["serve", "--response"], ["load", "--rest-of"], ["serve", "--colour"]];
+    let others = [["serve", "--response"], ["load", "--rest-of"], ["serve", "--listing=yes"]];
     for arguments in rows.into_iter().chain(others) {
         let (code, _, errors) = weir(&arguments);
         assert!(code == Some(USAGE) && !errors.contains("did you mean"), "{errors}");

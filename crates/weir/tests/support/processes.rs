@@ -129,7 +129,10 @@ impl ProcessorTime {
 
     /// The share of the processors that was idle since then, from 0.0 to 1.0.
     pub(crate) fn idle_share_since(&self, then: &Self) -> f64 {
-        (self.idle - then.idle) as f64 / (self.all - then.all).max(1) as f64
+        // The kernel may take back time that it had counted as waiting for a disk.
+        let [idle, all] = [(self.idle, then.idle), (self.all, then.all)]
+            .map(|(now, then)| now.saturating_sub(then));
+        idle as f64 / all.max(1) as f64
     }
 }
 

@@ -24,13 +24,25 @@ fn proof_depends_on_which_gates_fail() {
         LATE_ONES(number, record);
         record.outcome = Outcome::Refused;
     };
-    let rows: [(Change, Proof); 6] = [
+    let no_descriptor = |_, record: &mut Record| record.outcome = Outcome::NoDescriptor;
+    let unanswered = |number: u64, record: &mut Record| {
+        LATE_ONES(number, record);
+        record.outcome = Outcome::Impatient(Step::FirstByte);
+    };
+    let of_long_sessions = |number: u64, record: &mut Record| {
+        LATE_ONES(number, record);
+        record.place = u32::from(number % 2 == 1);
+    };
+    let rows: [(Change, Proof); 9] = [
         (WELL, Proof::All),
         (LATE_ONES, Proof::Bounds),
         (not_started, Proof::Nothing),
         (WRONG, Proof::Misses),
         (late_and_wrong, Proof::Nothing),
         (refused, Proof::Misses),
+        (no_descriptor, Proof::Nothing),
+        (unanswered, Proof::Nothing),
+        (of_long_sessions, Proof::Nothing),
     ];
     for (change, expected) in rows {
         let mut results = results(15, change);

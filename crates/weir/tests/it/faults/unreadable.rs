@@ -4,6 +4,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::time::Instant;
 
 use crate::support::chosen::on_mechanisms;
 use crate::support::combination::Program;
@@ -49,6 +50,7 @@ fn what_is_looked_for_beside_a_file_never_decides() {
     on_mechanisms(Program::Weir, |combination| {
         for listing in [&[][..], &["--listing"]] {
             let flags = [&["--user", "nobody", "--clean-urls"], listing].concat();
+            let begun = Instant::now();
             let server = combination.start(&root, &flags);
             for (path, status, coding, content) in ROWS.iter().chain(&own).chain(&ROWS) {
                 let mut wire = server.connect();
@@ -62,10 +64,13 @@ fn what_is_looked_for_beside_a_file_never_decides() {
                 }
             }
             let said = server.stop();
+            // A path has one line in a minute.
+            let lines_max = 1 + begun.elapsed().as_secs() / 60;
             for line in LINES {
                 let line = line.replace("{root}", root.to_str().expect("a name"));
-                let count = said.lines().filter(|said| said.contains(&line)).count();
-                assert_eq!(count, 1, "{combination}: {line}: {said}");
+                let count = said.lines().filter(|said| said.contains(&line)).count() as u64;
+                let is_expected = (1..=lines_max).contains(&count);
+                assert!(is_expected, "{combination}: {count} times {line}: {said}");
             }
             assert!(!said.contains(&too_long), "{combination}: {said}");
         }

@@ -37,7 +37,7 @@ impl Drop for Busy {
     }
 }
 
-/// The script passes or fails by its bounds, although the generator is late beside the busy loop.
+/// The script passes or fails by its bounds, whether or not the busy loop makes the generator late.
 #[test]
 fn script_for_continuous_integration_decides_beside_a_busy_loop() {
     if harness::lacks(&[Need::Program("curl")]) {
