@@ -178,8 +178,8 @@ fn link_in<'n>(root: &Directory, name: &'n [u8]) -> &'n [u8] {
 }
 
 /// What the error of a name is about: the directory that may not be searched, or the first part of
-/// the name that has the same error. Each name that a client makes up behind it would have a hint of
-/// its own.
+/// the name that has the same error. Else each name that a client makes up behind it would have a
+/// hint of its own.
 fn culprit_in<'n>(root: &Directory, name: &'n [u8], error: &io::Error) -> &'n [u8] {
     let fails = |name: &[u8]| {
         root.stat_beneath(name).is_err_and(|of| of.raw_os_error() == error.raw_os_error())
