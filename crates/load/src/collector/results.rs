@@ -84,7 +84,7 @@ pub struct Requests {
     pub latency: Times,
     /// First requests of sessions.
     pub arrivals: u64,
-    /// Those of them that were made late, by [`Results::lag_max`] or more.
+    /// How many of them were made [`Results::lag_max`] late or later.
     pub arrivals_late: u64,
     /// Sessions whose first request was answered well: who was let in.
     #[serde(default)]

@@ -13,7 +13,7 @@ pub(super) fn answered(results: &Results, _: &Limits) -> (Verdict, String) {
     let counts = &results.requests.counts;
     match (replies(counts), counts.total()) {
         (0, 1..) if counts.of(Outcome::Refused) == counts.total() => {
-            let words = "no reply came whole: each connection was refused, so nobody listens \
+            let words = "no reply came whole: each connection was refused, so nothing listens \
                          there; start the server, or say another port";
             (Verdict::Fails, String::from(words))
         }

@@ -237,7 +237,7 @@ const ROWS: [(&str, Change, Verdict, &str); 33] = [
         "answered",
         |_, record| record.outcome = Outcome::Refused,
         Verdict::Fails,
-        "no reply came whole: each connection was refused, so nobody listens there; start the \
+        "no reply came whole: each connection was refused, so nothing listens there; start the \
          server, or say another port",
     ),
     (

@@ -37,7 +37,7 @@ fn losses_above_a_tenth_make_a_run_invalid() {
 }
 
 #[test]
-fn that_nobody_answers_is_told_first() {
+fn failing_gate_for_answers_is_reported_first() {
     let end = |outcome| move |_, record: &mut Record| record.outcome = outcome;
     let late = |_, record: &mut Record| {
         record.started = record.intended + Duration::from_millis(3);
@@ -49,7 +49,7 @@ fn that_nobody_answers_is_told_first() {
         (findings[0].gate, findings[0].words.clone())
     };
     let (gate, words) = first(&results(15, late));
-    assert!(gate == "answered" && words.contains("nobody listens there"), "{gate}: {words}");
+    assert!(gate == "answered" && words.contains("nothing listens there"), "{gate}: {words}");
     let (gate, words) = first(&results(15, end(Outcome::Reset(Step::FirstByte))));
     assert!(gate == "answered" && words.contains("does it speak HTTP?"), "{gate}: {words}");
     assert_eq!(first(&results(15, end(Outcome::Good))).0, "measured");
