@@ -207,7 +207,8 @@ pub(super) trait Threads: Sync {
 pub(crate) struct Held<'p> {
     entrance: &'p Entrance<'p>,
     threads: &'p dyn Threads,
-    hold: Arc<Hold>,
+    /// `None` in its end only.
+    hold: Option<Arc<Hold>>,
 }
 
 impl<'p> Held<'p> {
@@ -216,16 +217,20 @@ impl<'p> Held<'p> {
         threads: &'p dyn Threads,
         (socket, listener): Accepted,
     ) -> Self {
-        Self { entrance, threads, hold: entrance.holds.insert(socket, listener) }
+        Self { entrance, threads, hold: Some(entrance.holds.insert(socket, listener)) }
+    }
+
+    fn hold(&self) -> &Hold {
+        self.hold.as_ref().expect("it is held")
     }
 
     pub(crate) fn socket(&self) -> Arc<Socket> {
-        Arc::clone(&self.hold.socket)
+        Arc::clone(&self.hold().socket)
     }
 
     /// The place of its listening socket.
     pub(crate) fn listener(&self) -> usize {
-        self.hold.listener
+        self.hold().listener
     }
 
     /// What finds and loads for it.
@@ -236,7 +241,7 @@ impl<'p> Held<'p> {
 
 impl Keeper for Held<'_> {
     fn says(&self, is_idle: bool, does: Does) -> bool {
-        self.entrance.holds.says(&self.hold, is_idle, does)
+        self.entrance.holds.says(self.hold(), is_idle, does)
     }
 
     fn is_draining(&self) -> bool {
@@ -250,8 +255,8 @@ impl Keeper for Held<'_> {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        // First, so that nobody who looks finds neither a free thread nor one that is to be.
-        self.threads.let_go();
-        self.entrance.holds.remove(&self.hold);
+        if let Some(hold) = self.hold.take() {
+            self.entrance.holds.remove(hold, || self.threads.let_go());
+        }
     }
 }

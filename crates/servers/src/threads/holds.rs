@@ -81,15 +81,19 @@ impl Holds {
         hold
     }
 
-    /// Its thread has let go of it and is free again; the descriptor is not closed yet, so no later
-    /// one has it.
-    pub(super) fn remove(&self, hold: &Hold) {
+    /// Closes a connection, and only then frees its thread by `free`: an accept in its place has a
+    /// descriptor. If it was told to go, it counts as leaving until its thread is free, so that an
+    /// evictor always sees one of the two.
+    pub(super) fn remove(&self, hold: Arc<Hold>, free: impl FnOnce()) {
+        // The descriptor is not closed yet, so no later one has it.
         self.locked().remove(&hold.socket.id());
         let known = hold.waits_since.swap(BUSY, AcqRel);
         if known == CUT {
             // What its peer has not taken is not kept for it.
             hold.socket.reset_on_close();
         }
+        drop(hold);
+        free();
         if let LEAVES | CUT = known {
             self.leaving.fetch_sub(1, Release);
         }

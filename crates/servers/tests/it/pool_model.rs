@@ -287,8 +287,11 @@ fn nobody_is_closed_for_room_without_knowing() {
                         holds.says(&hold, false, waits(2));
                     }
                     holds.says(&hold, false, Does::Ends);
-                    members.is_free_again();
-                    holds.remove(&hold);
+                    holds.remove(hold, || {
+                        let is_closed = Arc::strong_count(&socket) == 1;
+                        assert!(is_closed, "an accept in its place has no descriptor");
+                        members.is_free_again();
+                    });
                 })
             };
             let evicted = holds.evict(&one_wanted()).all;
@@ -322,7 +325,7 @@ fn a_complete_reply_is_not_reset() {
                     if completes {
                         holds.says(&hold, true, Does::Waits(Instant::from_ms(2)));
                     }
-                    holds.remove(&hold);
+                    holds.remove(hold, || {});
                     is_told
                 })
             };
