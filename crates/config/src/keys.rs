@@ -71,11 +71,11 @@ pub const KEYS: &[Key] = &[
     key(
         "host.rule",
         "at",
-        "PATH",
+        "PATH or [PATH, ...]",
         "needed",
         "the prefix that a path must have, in whole segments: `/docs` has `/docs/a`, not `/docsa`. \
          With a star and an ending, `/docs/*.css`, also how its last name must end; `*.css` is \
-         short for `/*.css`",
+         short for `/*.css`. A list has a rule for each",
     ),
     key("host.rule", "root", "DIR", "", "answers with what the rest of the path names in there"),
     key(
@@ -90,7 +90,8 @@ pub const KEYS: &[Key] = &[
         "redirect",
         "PATH or URI",
         "",
-        "answers: the same is elsewhere; the rest of the path and the query go with it",
+        "answers: the same is elsewhere; the rest of the path and the query go with it. `$host`, \
+         `$path` and, at the end, `?$query` are those of the request",
     ),
     key(
         "host.rule",

@@ -23,6 +23,9 @@ pub(crate) fn prefix(written: &str) -> Result<String, String> {
     if written.contains(['?', '#']) {
         return told("a path without `?` and `#`: rules see nothing else of a URL");
     }
+    if written.contains(['{', '}']) {
+        return told("without braces; for several write a list: [\"*.css\", \"*.js\"]");
+    }
     site::judge_at(written)?;
     // Escaped, so that it comes back as it is written if it is in order.
     let escaped = written.replace('%', "%25");

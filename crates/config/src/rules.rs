@@ -27,11 +27,7 @@ pub(crate) fn rule(section: &Section<'_>, rules: &mut Vec<Rule>, faults: &mut Ve
     let before = faults.len();
     section.tell_unknown(faults);
     let is_known = faults.len() == before;
-    let at = section.needed("at", faults).and_then(|item| {
-        let written = item.string(faults)?;
-        let judged = prefix(written);
-        judged.map_err(|told| faults.push(item.fault(told))).ok()
-    });
+    let places = places(section, faults);
     let items = section.items().into_iter();
     let does = items.filter(|item| {
         let is_attribute = ATTRIBUTES.contains(&item.name);
@@ -60,16 +56,33 @@ pub(crate) fn rule(section: &Section<'_>, rules: &mut Vec<Rule>, faults: &mut Ve
     }
     for item in does {
         for (item, effect) in effects(section, &item, faults) {
-            let at = at.clone();
-            let origin = item.origin();
-            let rule = Rule { at: at.clone().unwrap_or("/".into()), effect, origin };
-            match (site::judge(&rule), at) {
-                (Err(told), _) => faults.push(item.fault(told)),
-                (Ok(()), Some(_)) => rules.push(rule),
-                (Ok(()), None) => {}
+            let rule = |at| Rule { at, effect: effect.clone(), origin: item.origin() };
+            // What it does is judged also where it is not known for which paths.
+            let nowhere = places.is_empty().then(|| "/".into());
+            let all: Vec<Rule> = places.iter().cloned().chain(nowhere).map(rule).collect();
+            match all.iter().try_for_each(site::judge) {
+                Err(told) => faults.push(item.fault(told)),
+                Ok(()) if places.is_empty() => {}
+                Ok(()) => rules.extend(all),
             }
         }
     }
+}
+
+/// Its prefixes, each for a rule of its own.
+fn places(section: &Section<'_>, faults: &mut Vec<Fault>) -> Vec<String> {
+    let Some(item) = section.needed("at", faults) else { return Vec::new() };
+    if item.elements().is_empty() {
+        faults.push(item.fault("is empty; write `/` for every path"));
+    }
+    let written = item.strings(faults).into_iter();
+    let judged = written.map(|(item, written)| prefix(written).map_err(|told| item.fault(told)));
+    let mut places = Vec::new();
+    judged.for_each(|judged| match judged {
+        Ok(place) => places.push(place),
+        Err(fault) => faults.push(fault),
+    });
+    places
 }
 
 /// What a key of a rule does, each with what was written for it.

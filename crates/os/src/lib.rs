@@ -32,5 +32,6 @@ pub use processes::{Notices, PidFile, SharedWords, Signal, Signals};
 pub use processes::{limits, notify, placement, process, signals, terminal, thread, users};
 pub use sockets::{
     Address, Blocking, Listener, NetCounts, Network, Queue, Socket, SpareDescriptor, Stranger,
+    UnixAddress,
 };
 pub use sockets::{queue_drops, socket_diag};

@@ -52,7 +52,7 @@ impl Hosts {
 }
 
 /// A host without its port and without the dot that a name in full may end with.
-fn name_of(host: &[u8]) -> &[u8] {
+pub(crate) fn name_of(host: &[u8]) -> &[u8] {
     let end = match host {
         [b'[', ..] => host.iter().position(|&byte| byte == b']').map(|at| at + 1),
         _ => host.iter().position(|&byte| byte == b':'),

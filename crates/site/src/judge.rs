@@ -3,13 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use h1::{Shared, Status};
+use h1::Shared;
 use os::{Directory, Opened};
 
 use crate::Error;
 use crate::guard::Realm;
-use crate::rules::{Effect, Rule};
-use crate::ruling::Redirect;
+use crate::redirect::Redirect;
+use crate::rules::{Effect, Host, Rule};
 use crate::sources::Sources;
 
 /// Fields that the server itself sends, with what it knows and the operator does not: a second one
@@ -69,7 +69,7 @@ pub fn rule(rule: &Rule) -> Result<(), String> {
             let mend = "name a directory in each user's home, `public_html` for instance";
             if is_plain { Ok(()) } else { Err(format!("{name} cannot be used; {mend}")) }
         }
-        Effect::Redirect { to, status } => target(to, *status),
+        Effect::Redirect { to, status } => Redirect::new(0, to, *status).map(drop),
         Effect::Answer(status) => match status.0 {
             401 => Err("nobody could log in after a bare 401; ask for a password".into()),
             code @ (..200 | 205 | 206 | 304 | 600..) => {
@@ -171,6 +171,20 @@ fn followed(place: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a rule does not lead to a host that a client has named.
+///
+/// # Errors
+/// It does.
+pub(crate) fn host_of(rule: &Rule, host: &Host) -> Result<(), String> {
+    let Effect::Redirect { to, status } = &rule.effect else { return Ok(()) };
+    let names_host = Redirect::new(0, to, *status)?.names_host();
+    if names_host && host.names.iter().any(|name| name == "*") {
+        let mend = "write a name, or give the rule to a host with names";
+        return Err(format!("in the host `*` a client would choose `$host`; {mend}"));
+    }
+    Ok(())
+}
+
 /// What to write where no address is let in.
 pub(crate) const INSTEAD_OF_NOBODY: &str = "write `answer = 403` if that is meant";
 
@@ -183,12 +197,6 @@ pub(crate) fn origins(count: usize) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{count} origins for one path are more than {ORIGINS_MAX}; allow `*` instead"))
-}
-
-/// Takes a redirect's target apart that [`rule`] has let pass.
-pub(crate) fn redirect(at: usize, to: &str, status: Status) -> Redirect {
-    let (to, end) = to.split_at(to.find(['?', '#']).unwrap_or(to.len()));
-    Redirect { at, status, to: to.into(), end: end.into() }
 }
 
 /// The content of an error.
@@ -207,23 +215,6 @@ pub(crate) fn page(opened: io::Result<Opened>, file: &str) -> Result<Shared<[u8]
         _ => Err(io::Error::other("it is no regular file")),
     });
     read.map_err(|e| format!("cannot read {file}: {e}; name a file that can be read"))
-}
-
-fn target(to: &str, status: Status) -> Result<(), String> {
-    if !matches!(status.0, 301 | 302 | 303 | 307 | 308) {
-        let mend = "choose 301, 302, 303, 307 or 308";
-        return Err(format!("{} does not lead elsewhere; {mend}", status.0));
-    }
-    if to.bytes().any(|byte| !byte.is_ascii_graphic()) {
-        return Err(format!("{to:?} holds what a URI cannot; encode that by %"));
-    }
-    let is_uri = to.split_once("://").is_some_and(|(scheme, rest)| {
-        !rest.is_empty() && !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphanumeric())
-    });
-    if to.starts_with('/') || is_uri {
-        return Ok(());
-    }
-    Err(format!("{to} is no place; write a path that begins with a slash, or a whole URI"))
 }
 
 /// RFC 9110 section 5.6.2.

@@ -41,6 +41,7 @@ mod mime;
 mod names;
 pub mod path;
 mod plan;
+mod redirect;
 mod refused;
 pub mod rules;
 mod ruling;

@@ -32,11 +32,20 @@ pub fn translate(raw: &[u8]) -> Result<Cow<'_, [u8]>, Status> {
 
 /// Writes a translated path as a URI's path: what [`translate`] undoes.
 pub(crate) fn escape(path: &[u8]) -> Vec<u8> {
+    // The pchar of RFC 3986 section 3.3, and the slash.
+    escape_but(path, b"-._~!$&'()*+,;=:@/")
+}
+
+/// Writes a translated path as the value of a field in a query: without the marks between fields.
+pub(crate) fn escape_as_value(path: &[u8]) -> Vec<u8> {
+    escape_but(path, b"-._~/")
+}
+
+fn escape_but(path: &[u8], plain: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut escaped = Vec::with_capacity(path.len());
     for &byte in path {
-        // The pchar of RFC 3986 section 3.3, and the slash.
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte) {
+        if byte.is_ascii_alphanumeric() || plain.contains(&byte) {
             escaped.push(byte);
         } else {
             let digit = |nibble: u8| DIGITS[usize::from(nibble)];

@@ -14,6 +14,7 @@ use crate::judge;
 use crate::listing::Format;
 use crate::mime::Types;
 use crate::path;
+use crate::redirect::Redirect;
 use crate::rules::{Effect, Host, Rule, Rules};
 use crate::ruling::{Files, Outcome, Page, Place, Ruling};
 use crate::settings::Error;
@@ -77,6 +78,7 @@ impl Plan {
             for rule in &host.rules {
                 endings.extend(rule.ending());
                 let judged = judge::rule(rule).and_then(|()| judge::endings(endings.len()));
+                let judged = judged.and_then(|()| judge::host_of(rule, host));
                 judged.map_err(|what| Error::of_rule(rule, what))?;
             }
             let zones = Zones::new(&host.rules, index_files);
@@ -97,6 +99,14 @@ impl Plan {
     /// The place of the host that is asked for.
     pub(crate) fn host(&self, asked: &[u8]) -> Option<usize> {
         self.hosts.of(asked)
+    }
+
+    /// The name of a host as another request may ask for it: in lower case, without a port.
+    /// Nothing: it has what no name in the DNS has, and is asked for below a star.
+    pub(crate) fn host_name(asked: &[u8]) -> Option<Vec<u8>> {
+        let name = crate::hosts::name_of(asked).to_ascii_lowercase();
+        let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(byte);
+        name.iter().all(is_of_name).then_some(name)
     }
 
     /// The place of the ruling for a path as [`path::translate`] gives it.
@@ -340,7 +350,7 @@ fn leads_round(host: &Host, zones: &Zones, rule: &Rule) -> bool {
     }
     for _ in 0..REDIRECTS_MAX {
         let Outcome::Redirect(redirect) = outcome(host, course(&path), None) else { return false };
-        let location = redirect.location(&path);
+        let location = redirect.location(b"", &path);
         // Two slashes name another host.
         let is_here = location.starts_with(b"/") && !location.starts_with(b"//");
         let end = location.iter().position(|byte| b"?#".contains(byte)).unwrap_or(location.len());
@@ -364,7 +374,8 @@ fn outcome(host: &Host, course: &Course, listing: Option<Format>) -> Outcome {
         Effect::Root(root) => Files::Beneath(absolute(root), follows(host, course)),
         Effect::UserDirectories(name) => Files::OfUsers(name.clone()),
         Effect::Redirect { to, status } => {
-            return Outcome::Redirect(judge::redirect(at.len(), to, *status));
+            let redirect = Redirect::new(at.len(), to, *status);
+            return redirect.map_or_else(|_| Outcome::default(), Outcome::Redirect);
         }
         Effect::Answer(status) => return Outcome::Answer(*status),
         _ => return Outcome::default(),

@@ -8,7 +8,7 @@ use os::File;
 use crate::guard::Guard;
 use crate::listing::Format;
 use crate::mime::Types;
-use crate::path;
+use crate::redirect::Redirect;
 use crate::sources::Sources;
 
 /// How long a browser need not ask again what a page may do, in seconds: two hours are the most
@@ -68,16 +68,6 @@ pub(crate) enum Files {
     Beneath(PathBuf, Arc<[PathBuf]>),
     /// Beneath a directory of this name in the home of the user whom the path begins with.
     OfUsers(String),
-}
-
-pub(crate) struct Redirect {
-    /// Bytes of the prefix, which `to` takes the place of.
-    pub(crate) at: usize,
-    pub(crate) status: Status,
-    /// A path or a URI without query and fragment.
-    pub(crate) to: String,
-    /// These two, with their marks.
-    pub(crate) end: String,
 }
 
 impl Default for Outcome {
@@ -159,17 +149,6 @@ impl Ruling {
     pub(crate) fn redirected(&self, status: Status, location: &[u8]) -> Answer<File> {
         let wording = Wording { location, fields: &self.lines, ..Wording::default() };
         Representation::made(status, wording, Block::default()).into()
-    }
-}
-
-impl Redirect {
-    /// Where a path leads, but for the query of its request. What stands behind the prefix is empty
-    /// or begins with one slash, and is put behind something that does not end with one: no path
-    /// can name another host.
-    pub(crate) fn location(&self, path: &[u8]) -> Vec<u8> {
-        let behind = &path[self.at..];
-        let to = if behind.is_empty() { &self.to } else { self.to.trim_end_matches('/') };
-        [to.as_bytes(), &path::escape(behind), self.end.as_bytes()].concat()
     }
 }
 

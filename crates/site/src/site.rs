@@ -14,9 +14,10 @@ use crate::guard::{Verification, Worth};
 use crate::hints::{Hints, Missing};
 use crate::homes::Homes;
 use crate::plan::{Applied, Plan, Unreached};
+use crate::redirect::Redirect;
 use crate::refused::{Hint, Refused};
 use crate::rules::{Host, Rule};
-use crate::ruling::{Outcome, Redirect, Ruling};
+use crate::ruling::{Outcome, Ruling};
 use crate::statistics::Statistics;
 use crate::validators::has_name;
 use crate::{Error, Settings, judge, path};
@@ -391,7 +392,13 @@ impl Site {
         };
         let wanted = match &ruling.outcome {
             Outcome::Files(place) => Cow::Borrowed(&path[place.at.len()..]),
-            Outcome::Redirect(redirect) => Cow::Owned(redirect.location(&path)),
+            Outcome::Redirect(redirect) => {
+                let host = Plan::host_name(head.host());
+                if redirect.names_host() && host.is_none() {
+                    return found(ruling.dressed(Status::BAD_REQUEST));
+                }
+                Cow::Owned(redirect.location(&host.unwrap_or_default(), &path))
+            }
             Outcome::Answer(_) => Cow::Borrowed(&b""[..]),
         };
         if credentials.is_some() {

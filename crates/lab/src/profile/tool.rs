@@ -23,10 +23,10 @@ pub(super) struct Running {
 }
 
 /// How long a tool may take to begin, to write down what it has seen, or to read what another tool
-/// has written. A tool takes 0.6 s for the first two, and 20 s on a machine with seventy runnable
-/// threads. perf reads 170,000 samples in a second, so that this is enough for ten million, which
-/// forty processors give in two minutes. Only a tool that hangs is ended.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// has written. A tool takes 0.6 s for the first two, and more than a minute on a machine with a
+/// hundred runnable threads. perf reads 170,000 samples in a second, so that this is enough for
+/// fifty million, which forty processors give in ten minutes. Only a tool that hangs is ended.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Of what a tool complains of, to quote.
 const QUOTED_LINES: usize = 2;

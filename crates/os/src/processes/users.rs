@@ -7,6 +7,9 @@ use rustix::process::{getegid, geteuid};
 
 use crate::files::read_file;
 
+/// Where a machine has its table of groups.
+pub const GROUPS: &str = "/etc/group";
+
 /// More of a table is not read: some hundred thousand lines.
 pub const TABLE_BYTES_MAX: usize = 16 << 20;
 

@@ -4,6 +4,9 @@ use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+/// What an operator writes for a Unix socket.
+const UNIX_FORM: &str = "unix:PATH[,mode=0660][,group=NAME]";
+
 /// Where to listen, as an operator writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
@@ -13,10 +16,62 @@ pub enum Address {
     Name(String, u16),
     /// `8080` or `:8080`: all addresses, of IPv6 and IPv4 where both are there.
     Port(u16),
-    /// `unix:/run/weir.sock`.
-    Unix(PathBuf),
+    /// `unix:/run/weir.sock`, `unix:/run/weir.sock,mode=0660,group=www-data`.
+    Unix(UnixAddress),
     /// `fd:3`: a listening socket that was handed to this process.
     Fd(RawFd),
+}
+
+/// The file of a Unix socket, and who may connect: whoever may write to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnixAddress {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its permissions. By default everybody may connect, as the directory decides who comes near.
+    pub mode: u32,
+    /// By name or number; none: that of the process.
+    pub group: Option<String>,
+}
+
+impl UnixAddress {
+    /// Of a file that everybody may connect to.
+    pub const MODE_DEFAULT: u32 = 0o666;
+
+    /// Options stand at the end, so that a path may have commas.
+    fn parse(mut text: &str) -> Option<Self> {
+        let (mut mode, mut group) = (None, None);
+        while let Some((path, option)) = text.rsplit_once(',') {
+            // Each at most once.
+            match option.split_once('=') {
+                Some(("mode", value)) if mode.is_none() => mode = Some(octal(value)?),
+                Some(("group", value)) if group.is_none() && !value.is_empty() => {
+                    group = Some(value.to_owned());
+                }
+                Some(("mode" | "group", _)) => return None,
+                _ => break,
+            }
+            text = path;
+        }
+        let mode = mode.unwrap_or(Self::MODE_DEFAULT);
+        (!text.is_empty()).then(|| Self { path: text.into(), mode, group })
+    }
+}
+
+/// Everybody may connect.
+impl<P: Into<PathBuf>> From<P> for UnixAddress {
+    fn from(path: P) -> Self {
+        Self { path: path.into(), mode: Self::MODE_DEFAULT, group: None }
+    }
+}
+
+impl fmt::Display for UnixAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unix:{}", self.path.display())?;
+        if self.mode != Self::MODE_DEFAULT {
+            write!(f, ",mode={:04o}", self.mode)?;
+        }
+        self.group.iter().try_for_each(|group| write!(f, ",group={group}"))
+    }
 }
 
 impl Address {
@@ -25,9 +80,18 @@ impl Address {
         [(Ipv6Addr::UNSPECIFIED, port).into(), (Ipv4Addr::UNSPECIFIED, port).into()]
     }
 
+    /// Whether one socket serves both: Unix sockets at one path may differ in who may connect.
+    #[must_use]
+    pub fn is_same_place(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Unix(one), Self::Unix(other)) => one.path == other.path,
+            _ => self == other,
+        }
+    }
+
     fn parse(text: &str) -> Option<Self> {
-        if let Some(path) = text.strip_prefix("unix:") {
-            return (!path.is_empty()).then(|| Self::Unix(path.into()));
+        if let Some(file) = text.strip_prefix("unix:") {
+            return UnixAddress::parse(file).map(Self::Unix);
         }
         if let Some(fd) = text.strip_prefix("fd:") {
             return number(fd).map(Self::Fd);
@@ -48,6 +112,13 @@ impl Address {
     }
 }
 
+/// A mode as chmod(1) takes it, for its owner, its group and others.
+fn octal(text: &str) -> Option<u32> {
+    let is_octal = (3..=4).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    let mode = is_octal.then(|| u32::from_str_radix(text, 8).ok())??;
+    (mode <= 0o777).then_some(mode)
+}
+
 /// Digits alone: `parse` would take a sign, too.
 fn number<N: FromStr>(text: &str) -> Option<N> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
@@ -63,7 +134,9 @@ impl FromStr for Address {
             let is_large = number::<u32>(port).is_some_and(|port| port > u16::MAX.into());
             let is_large = is_large && before != "fd";
             let of_port = if is_large { "; no port is above 65535" } else { "" };
-            format!("host:port, [v6]:port, port, unix:PATH or fd:N{of_port}")
+            let is_unix = text.starts_with("unix:");
+            let of_mode = if is_unix { " (a mode is octal, at most 0777)" } else { "" };
+            format!("host:port, [v6]:port, port, {UNIX_FORM} or fd:N{of_port}{of_mode}")
         })
     }
 }
@@ -74,7 +147,7 @@ impl fmt::Display for Address {
             Self::Inet(address) => address.fmt(f),
             Self::Name(name, port) => write!(f, "{name}:{port}"),
             Self::Port(port) => write!(f, ":{port}"),
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            Self::Unix(unix) => unix.fmt(f),
             Self::Fd(fd) => write!(f, "fd:{fd}"),
         }
     }
@@ -87,6 +160,10 @@ mod tests {
     #[test]
     fn addresses_are_read_and_written() {
         let inet = |text: &str| Some(Address::Inet(text.parse().unwrap()));
+        let unix = |path: &str, mode, group: Option<&str>| {
+            let (path, group) = (path.into(), group.map(String::from));
+            Some(Address::Unix(UnixAddress { path, mode, group }))
+        };
         let rows = [
             ("127.0.0.1:8080", inet("127.0.0.1:8080"), "127.0.0.1:8080"),
             ("0.0.0.0:0", inet("0.0.0.0:0"), "0.0.0.0:0"),
@@ -96,8 +173,18 @@ mod tests {
             ("a-b.example:1", Some(Address::Name("a-b.example".into(), 1)), "a-b.example:1"),
             ("8080", Some(Address::Port(8080)), ":8080"),
             (":8080", Some(Address::Port(8080)), ":8080"),
-            ("unix:/run/a b", Some(Address::Unix("/run/a b".into())), "unix:/run/a b"),
-            ("unix:relative", Some(Address::Unix("relative".into())), "unix:relative"),
+            ("unix:/run/a b", unix("/run/a b", 0o666, None), "unix:/run/a b"),
+            ("unix:relative", unix("relative", 0o666, None), "unix:relative"),
+            ("unix:/a,mode=600", unix("/a", 0o600, None), "unix:/a,mode=0600"),
+            ("unix:/a,mode=0666", unix("/a", 0o666, None), "unix:/a"),
+            ("unix:/a,group=33", unix("/a", 0o666, Some("33")), "unix:/a,group=33"),
+            (
+                "unix:/a,group=www-data,mode=0660",
+                unix("/a", 0o660, Some("www-data")),
+                "unix:/a,mode=0660,group=www-data",
+            ),
+            ("unix:/a,b,mode=0660", unix("/a,b", 0o660, None), "unix:/a,b,mode=0660"),
+            ("unix:/a,mode=0660,b", unix("/a,mode=0660,b", 0o666, None), "unix:/a,mode=0660,b"),
             ("fd:3", Some(Address::Fd(3)), "fd:3"),
         ];
         for (text, expected, written) in rows {
@@ -133,6 +220,16 @@ mod tests {
             "1.2.3:80",
             "256.0.0.1:80",
             "unix:",
+            "unix:,mode=0660",
+            "unix:/a,mode=",
+            "unix:/a,mode=66",
+            "unix:/a,mode=0888",
+            "unix:/a,mode=1777",
+            "unix:/a,mode=+660",
+            "unix:/a,mode=rw",
+            "unix:/a,group=",
+            "unix:/a,mode=0660,mode=0600",
+            "unix:/a,group=a,mode=0600,group=a",
             "fd:",
             "fd:-1",
             "fd:x",

@@ -9,7 +9,8 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, sockopt};
 
 use crate::sharing::Descriptor;
-use crate::sockets::listener::{family, stream_socket};
+use crate::sockets::bind::family;
+use crate::sockets::socket::stream_socket;
 use crate::{Socket, limits};
 
 impl Socket {

@@ -1,8 +1,6 @@
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -11,8 +9,9 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
+use super::socket::stream_socket;
+use super::socket_file::SocketFile;
 use super::syn_filter;
-use crate::files::output::can_make;
 use crate::sharing::Descriptor;
 use crate::{Address, Socket};
 
@@ -25,6 +24,8 @@ pub struct Listener {
     is_lent: bool,
     /// Whoever did so has set a filter, which stays.
     is_filtered: bool,
+    /// That of a Unix socket which was not lent.
+    file: Option<SocketFile>,
     /// How long receives and sends on blocking connections wait: nanoseconds, 0 for ever.
     timeouts_ns: [AtomicU64; 2],
 }
@@ -57,52 +58,6 @@ pub struct Queue {
 }
 
 impl Listener {
-    /// Listens. A Unix socket's file that nobody listens on any more is replaced. A descriptor is
-    /// used through a duplicate, and its original kept from programs started later.
-    ///
-    /// # Errors
-    /// The address is in use, not this machine's, not permitted, or a name nobody knows;
-    /// `InvalidInput` for a descriptor that is no listening stream socket.
-    pub fn bind(address: &Address, backlog: u32) -> io::Result<Self> {
-        let listener = match address {
-            Address::Inet(address) => Self::bind_inet(*address, address.is_ipv6())?,
-            Address::Name(name, port) => {
-                bind_first((name.as_str(), *port).to_socket_addrs()?, true)?
-            }
-            Address::Port(port) => bind_first(Address::all(*port), false)?,
-            Address::Unix(path) => Self::bind_unix(path)?,
-            Address::Fd(fd) => Self::inherit(*fd)?,
-        };
-        listener.listen(backlog)?;
-        listener.admit_all()?;
-        Ok(listener)
-    }
-
-    /// Whether one could listen there, as far as that can be told without doing so: this machine
-    /// has the address, or a Unix socket could be made there. Who has a port, and who may have it,
-    /// is not asked.
-    ///
-    /// # Errors
-    /// As [`Self::bind`].
-    pub fn probe(address: &Address) -> io::Result<()> {
-        match address {
-            Address::Inet(address) => is_here(*address),
-            Address::Name(name, port) => {
-                let mut last = Err(io::ErrorKind::AddrNotAvailable.into());
-                (name.as_str(), *port).to_socket_addrs()?.any(|address| {
-                    last = is_here(address);
-                    last.is_ok()
-                });
-                last
-            }
-            Address::Unix(path) => match std::fs::symlink_metadata(path) {
-                Ok(is) if !is.file_type().is_socket() => Err(Errno::ADDRINUSE.into()),
-                _ => SocketAddrUnix::new(path).map_err(io::Error::from).and(can_make(path)),
-            },
-            Address::Port(_) | Address::Fd(_) => Ok(()),
-        }
-    }
-
     /// One that a parent has handed to this process, by its number, and will not use any more.
     ///
     /// # Errors
@@ -233,6 +188,24 @@ impl Listener {
         if self.is_lent { Ok(()) } else { Ok(stop()?) }
     }
 
+    /// Gives the file of a Unix socket the mode and group of an address at its path; others take no
+    /// notice.
+    ///
+    /// # Errors
+    /// There is no such group, or this process may not give files to it; the file is another's.
+    pub fn set_access(&self, address: &Address) -> io::Result<()> {
+        match (address, &self.file) {
+            (Address::Unix(asked), Some(file)) => file.set_access(asked),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the file of a Unix socket, if it is still its own and was not handed over, because
+    /// nobody is to connect any more.
+    pub fn remove_file(&self) {
+        self.file.iter().for_each(SocketFile::remove);
+    }
+
     /// Where it listens: `127.0.0.1:8080`, `[::1]:80` or `unix:/run/weir.sock`.
     ///
     /// # Errors
@@ -341,31 +314,7 @@ impl Listener {
         self.fd.as_fd()
     }
 
-    fn bind_inet(address: SocketAddr, v6_only: bool) -> io::Result<Self> {
-        let fd = stream_socket(family(&address))?;
-        sockopt::set_socket_reuseaddr(&fd, true)?;
-        if address.is_ipv6() {
-            // So that 0.0.0.0:80 and [::]:80 can be given side by side.
-            sockopt::set_ipv6_v6only(&fd, v6_only)?;
-        }
-        rustix::net::bind(&fd, &address)?;
-        Self::new(fd)
-    }
-
-    fn bind_unix(path: &Path) -> io::Result<Self> {
-        let fd = stream_socket(AddressFamily::UNIX)?;
-        let address = SocketAddrUnix::new(path)?;
-        match rustix::net::bind(&fd, &address) {
-            Err(Errno::ADDRINUSE) if is_stale(path, &address)? => {
-                std::fs::remove_file(path)?;
-                rustix::net::bind(&fd, &address)?;
-            }
-            bound => bound?,
-        }
-        Self::new(fd)
-    }
-
-    fn inherit(fd: RawFd) -> io::Result<Self> {
+    pub(super) fn inherit(fd: RawFd) -> io::Result<Self> {
         let duplicate = crate::processes::handed::take_over(fd).map_err(|error| {
             let is_closed = error.raw_os_error() == Some(libc::EBADF);
             if is_closed { io::ErrorKind::InvalidInput.into() } else { error }
@@ -373,7 +322,7 @@ impl Listener {
         let listener = Self::listening(duplicate.into())?;
         // A server that was killed in a flood has left its own, which refuses clients for good.
         let is_filtered = syn_filter::is_others(&listener.fd)?;
-        Ok(Self { is_lent: true, is_filtered, ..listener })
+        Ok(Self { is_lent: true, is_filtered, file: None, ..listener })
     }
 
     /// One that listens already.
@@ -390,11 +339,13 @@ impl Listener {
     pub(super) fn new(fd: Descriptor) -> io::Result<Self> {
         let family = sockopt::socket_domain(&fd)?;
         let is_tcp = matches!(family, AddressFamily::INET | AddressFamily::INET6);
+        let file = if is_tcp { None } else { SocketFile::of(&fd) };
         let listener = Self {
             fd,
             is_tcp,
             is_lent: false,
             is_filtered: false,
+            file,
             timeouts_ns: Default::default(),
         };
         listener.set_nodelay(true)?;
@@ -445,46 +396,4 @@ impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
-}
-
-pub(crate) fn stream_socket(family: AddressFamily) -> rustix::io::Result<Descriptor> {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    Descriptor::by(|| rustix::net::socket_with(family, SocketType::STREAM, flags, None))
-}
-
-fn bind_first(
-    addresses: impl IntoIterator<Item = SocketAddr>,
-    v6_only: bool,
-) -> io::Result<Listener> {
-    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for address in addresses {
-        match Listener::bind_inet(address, v6_only) {
-            Ok(listener) => return Ok(listener),
-            // Somebody else has it: the next address would not be what was asked for.
-            Err(e) if e.kind() == io::ErrorKind::AddrInUse => return Err(e),
-            Err(e) => last = e,
-        }
-    }
-    Err(last)
-}
-
-/// Whether a socket's file is left over from a process that is gone: nobody answers there. Another
-/// that listens there between this question and the removal loses its name, and whoever may write
-/// to the directory may exchange the file meanwhile; he could remove it as well, and of what lies
-/// elsewhere nothing is removed.
-fn is_stale(path: &Path, address: &SocketAddrUnix) -> io::Result<bool> {
-    if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
-        return Ok(false);
-    }
-    let fd = stream_socket(AddressFamily::UNIX)?;
-    Ok(rustix::net::connect(&fd, address) == Err(Errno::CONNREFUSED))
-}
-
-fn is_here(mut address: SocketAddr) -> io::Result<()> {
-    address.set_port(0);
-    Ok(rustix::net::bind(stream_socket(family(&address))?, &address)?)
-}
-
-pub(crate) fn family(address: &SocketAddr) -> AddressFamily {
-    if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET }
 }

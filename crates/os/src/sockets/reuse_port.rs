@@ -12,7 +12,9 @@ use libc::sock_filter;
 use rustix::io::Errno;
 use rustix::net::sockopt;
 
-use super::listener::{Listener, family, stream_socket};
+use super::bind::family;
+use super::listener::Listener;
+use super::socket::stream_socket;
 use super::syn_filter::{attach, jump};
 use crate::poller::readable::is_shut_down;
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{RecvFlags, SendFlags, Shutdown, sockopt};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, sockopt,
+};
 
 use super::socket_diag;
 use crate::File;
@@ -250,4 +252,10 @@ impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
+}
+
+/// One that is not connected, and never blocks.
+pub(crate) fn stream_socket(family: AddressFamily) -> rustix::io::Result<Descriptor> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Descriptor::by(|| rustix::net::socket_with(family, SocketType::STREAM, flags, None))
 }

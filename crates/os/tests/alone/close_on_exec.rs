@@ -12,7 +12,7 @@ pub(crate) fn programs_inherit_nothing() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("file"), "").unwrap();
     let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap(), 1).unwrap();
-    let unix = Listener::bind(&Address::Unix(directory.path().join("socket")), 1).unwrap();
+    let unix = Listener::bind(&Address::Unix(directory.path().join("socket").into()), 1).unwrap();
     let inherited = Listener::bind(&Address::Fd(listener.as_fd().as_raw_fd()), 1).unwrap();
     let _peer = TcpStream::connect(listener.local_address().unwrap()).unwrap();
     os::wait_readable([listener.as_fd()], None).unwrap();

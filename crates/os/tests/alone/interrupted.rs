@@ -109,7 +109,7 @@ pub(crate) fn what_does_not_wait_is_not_disturbed() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("file"), [0; 1 << 16]).unwrap();
     let root = Directory::open(directory.path()).unwrap();
-    let address = Address::Unix(directory.path().join("socket"));
+    let address = Address::Unix(directory.path().join("socket").into());
     for _ in 0..300 {
         let Opened::File(file, _) = root.open_beneath(b"file").unwrap() else { panic!("a file") };
         file.fetch(0, 1 << 16).unwrap();

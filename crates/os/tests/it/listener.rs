@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
@@ -114,13 +115,43 @@ fn unix_sockets_replace_nothing_else() {
     };
     let before = listing();
     for (name, expected) in rows {
-        let error = Listener::bind(&Address::Unix(place(name)), BACKLOG).unwrap_err();
+        let error = Listener::bind(&Address::Unix(place(name).into()), BACKLOG).unwrap_err();
         assert_eq!(Errno::from_io_error(&error), Some(expected), "{name}: {error}");
     }
     assert_eq!(listing(), before);
     assert_eq!(std::fs::read(place("file")).unwrap(), b"precious");
-    let too_long = Address::Unix(Path::new("/").join("x".repeat(108)));
+    let too_long = Address::Unix(Path::new("/").join("x".repeat(108)).into());
     Listener::bind(&too_long, BACKLOG).unwrap_err();
+}
+
+#[test]
+fn the_file_of_a_unix_socket_is_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let [path, moved] = ["site", "moved"].map(|name| directory.path().join(name));
+    let at = |options: &str| format!("unix:{}{options}", path.display());
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let listener = bind(&at(",mode=0600"));
+    assert_eq!(mode(&path), 0o600);
+    listener.set_access(&at("").parse().unwrap()).unwrap();
+    assert_eq!(mode(&path), 0o666);
+    // Another has its name.
+    std::fs::rename(&path, &moved).unwrap();
+    let _another = UnixListener::bind(&path).unwrap();
+    let before = mode(&path);
+    listener.set_access(&at(",mode=0600").parse().unwrap()).unwrap_err();
+    listener.remove_file();
+    assert_eq!((mode(&path), mode(&moved)), (before, 0o666));
+    std::fs::rename(&moved, &path).unwrap();
+    listener.remove_file();
+    assert!(!path.exists());
+    let missing = at(",group=no such");
+    for judged in [Listener::bind(&missing.parse().unwrap(), BACKLOG).map(drop), {
+        Listener::probe(&missing.parse().unwrap())
+    }] {
+        let said = judged.unwrap_err();
+        assert!(said.to_string().contains("no such"), "{said}");
+    }
+    assert!(!path.exists());
 }
 
 #[test]

@@ -166,6 +166,13 @@ impl<'s> Admin<'s> {
         }
     }
 
+    /// Nobody listens any more.
+    pub(crate) fn remove_file(&self) {
+        if let Listening::At { listener, .. } = &self.listening {
+            listener.remove_file();
+        }
+    }
+
     /// Whether somebody is here who was let in before another program went on.
     pub(crate) fn has_guests(&self) -> bool {
         matches!(self.listening, Listening::Not { .. }) && !self.clients.is_empty()

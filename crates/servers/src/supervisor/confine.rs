@@ -16,7 +16,6 @@ use crate::shared::settings::{Confinement, LogTo, Settings};
 use crate::supervisor::voice::Voice;
 
 const PASSWD: &str = "/etc/passwd";
-const GROUP: &str = "/etc/group";
 
 /// What workers may reach, if they are confined to that. Looked up once for all workers: a worker
 /// that takes another's place waits for no disk.
@@ -68,7 +67,8 @@ pub(crate) struct Identity {
 pub(crate) fn identity(settings: &Settings) -> Result<Option<Identity>, Vec<String>> {
     let Settings { user, group, .. } = settings;
     let gid = group.as_deref().map(|name| {
-        users::group(Path::new(GROUP), name).map_err(|e| unknown(settings, "group", name, &e))
+        users::group(Path::new(users::GROUPS), name)
+            .map_err(|e| unknown(settings, "group", name, &e))
     });
     let row = user.as_deref().map(|name| {
         users::user(Path::new(PASSWD), name).map_err(|e| unknown(settings, "user", name, &e))
@@ -90,7 +90,7 @@ pub(crate) fn identity(settings: &Settings) -> Result<Option<Identity>, Vec<Stri
 
 fn unknown(settings: &Settings, knob: &str, name: &str, error: &io::Error) -> String {
     let said = settings.said(knob, name);
-    let table = if knob == "user" { PASSWD } else { GROUP };
+    let table = if knob == "user" { PASSWD } else { users::GROUPS };
     match error.kind() {
         io::ErrorKind::NotFound if error.raw_os_error().is_none() => {
             format!("{said}: {table} has no such {knob}; name one that it has")

@@ -32,6 +32,7 @@ impl Supervisor<'_> {
                     // Who waits is still accepted; it matters only to how soon that comes to an
                     // end.
                     let _ = listener.queue_nobody();
+                    listener.remove_file();
                 }
                 generation.drain(now);
             }
@@ -46,7 +47,11 @@ impl Supervisor<'_> {
         }
         // The first signal to one that was replaced asks for what it does already.
         let signals = if end == End::Replaced { 2 } else { 1 } - u32::from(is_hurried);
-        self.see_out(signals, now + patience, program)
+        let cut = self.see_out(signals, now + patience, program);
+        if !others_serve {
+            self.admin.remove_file();
+        }
+        cut
     }
 
     /// Until all have ended: by themselves, at so many signals more, or when the time is up.

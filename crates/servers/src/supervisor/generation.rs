@@ -136,6 +136,7 @@ impl Generation {
         let left = || listeners().filter(|(_, listener)| is_left(listener));
         // Refused for none; it matters only to how soon nobody waits.
         left().for_each(|(_, listener)| drop(listener.queue_nobody()));
+        left().for_each(|(_, listener)| listener.remove_file());
         self.server.orders.leave_behind_only(left().map(|(n, _)| n));
         self.server.orders.all().retire();
         // Its workers decide nothing from now on; those that serve begin anew.

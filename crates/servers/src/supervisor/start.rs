@@ -56,7 +56,7 @@ impl Before<'_> {
             Self::Nobody => Ok(Vec::new()),
             Self::Server(server) => {
                 let all = server.settings.listen.iter().enumerate();
-                let at = { all }.filter(|(_, known)| *known == address).nth(others);
+                let at = { all }.filter(|(_, known)| known.is_same_place(address)).nth(others);
                 let known = at.into_iter().flat_map(|(at, _)| server.listeners.at(at));
                 Ok(known.cloned().collect())
             }
@@ -218,7 +218,8 @@ fn bind(settings: &Settings, before: &Before<'_>) -> Result<Vec<Vec<Arc<Listener
     };
     let mut bound = Vec::new();
     for (at, address) in settings.listen.iter().enumerate() {
-        let others = settings.listen[..at].iter().filter(|other| *other == address).count();
+        let others =
+            settings.listen[..at].iter().filter(|other| other.is_same_place(address)).count();
         let known = before.listeners(address, others);
         let listeners = known.and_then(|known| bind_to(settings, address, known, queues));
         let listeners = listeners.map_err(|e| {
@@ -242,6 +243,7 @@ fn bind_to(
     let mut listeners = known;
     // Also those that were stopped, because fewer workers served.
     listeners.iter().try_for_each(|known| known.listen(backlog))?;
+    listeners.iter().try_for_each(|known| known.set_access(address))?;
     if listeners.is_empty() {
         let listener = Listener::bind(address, backlog)?;
         // Whoever had a socket that is lent may have left it refusing, and may have forbidden to
@@ -292,10 +294,18 @@ fn hand_on_patience(
 /// Why it cannot listen at one of its addresses, for the operator. `is_first`: no other server of
 /// his is there.
 pub(crate) fn refusal(settings: &Settings, at: usize, error: &io::Error, is_first: bool) -> String {
+    let is_unix = matches!(settings.listen[at], Address::Unix(_));
     let mend = match error.kind() {
+        io::ErrorKind::AddrInUse if is_unix => {
+            "another program or file has it; stop or remove that, or choose another path"
+        }
         io::ErrorKind::AddrInUse if !is_first => {
             "if this server has it by another spelling, keep that; or choose another port"
         }
+        io::ErrorKind::PermissionDenied if is_unix => {
+            "restart as root, as who may write there, or as a member of the group"
+        }
+        io::ErrorKind::NotFound if is_unix => "make its directory or group, or name others",
         io::ErrorKind::AddrInUse => "another program has it; stop that or choose another port",
         io::ErrorKind::PermissionDenied => {
             "not permitted; choose a port from 1024 or start as root"

@@ -172,8 +172,9 @@ impl Inheritance {
     ) -> io::Result<Vec<Arc<Listener>>> {
         let mut firsts = 0;
         let are_these = |known: &&Inherited| {
-            firsts += usize::from(known.address == *address && known.queue == 0);
-            known.address == *address && firsts == others + 1
+            let is_there = known.address.is_same_place(address);
+            firsts += usize::from(is_there && known.queue == 0);
+            is_there && firsts == others + 1
         };
         let these = self.listeners.iter().filter(are_these);
         these.map(|known| taken_over(&known.address, known.number)).collect()
@@ -181,8 +182,11 @@ impl Inheritance {
 
     /// The same of where the operator is answered.
     pub(crate) fn admin(&self, address: &Address) -> Option<io::Result<Arc<Listener>>> {
-        let admin = self.admin.iter().find(|(known, _)| known == address);
-        admin.map(|(known, number)| taken_over(known, *number))
+        let admin = self.admin.iter().find(|(known, _)| known.is_same_place(address));
+        admin.map(|(known, number)| {
+            let listener = taken_over(known, *number)?;
+            listener.set_access(address).map(|()| listener)
+        })
     }
 
     /// The file that has the number of who hands over, if it is that one; else whoever hands over
@@ -208,6 +212,7 @@ impl Inheritance {
         // What this program uses was taken over before and is not taken over twice.
         for listener in own.filter_map(|(_, number)| Listener::take_over(number).ok()) {
             let _ = listener.stop();
+            listener.remove_file();
         }
         self.ready.wake();
     }

@@ -17,6 +17,7 @@ mod listings;
 mod passwords;
 mod paths;
 mod policies;
+mod redirects;
 mod rules;
 mod serving;
 mod sharing;

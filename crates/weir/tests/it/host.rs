@@ -7,3 +7,4 @@ mod packages;
 mod proxies;
 mod systemd;
 mod terminal;
+mod unix_sockets;

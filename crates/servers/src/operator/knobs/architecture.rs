@@ -18,8 +18,9 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "listen",
         value: "ADDR",
-        reason: "host:port, [v6]:port, port, unix:PATH or fd:N; may be given several times. A \
-                 port alone is all addresses, of IPv6 and IPv4; 8080 needs no privilege",
+        reason: "host:port, [v6]:port, port, unix:PATH[,mode=0660][,group=NAME] or fd:N; may be \
+                 given several times. A port alone is all addresses, of IPv6 and IPv4; 8080 needs \
+                 no privilege",
         takes: Takes::All,
         set: |s, v| {
             s.listen.push(v.parse()?);
