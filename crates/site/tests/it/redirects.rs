@@ -54,6 +54,9 @@ fn redirects_lead_to_the_host_that_was_asked_for() {
         let reply = counter.get(host, "/secure/x?q");
         assert!(reply.contains(&format!("\nLocation: {location}\n")), "{host}: {reply}");
     }
+    let of_all = vec![("/", redirect("https://$host", 301))];
+    let said = refusal(|_| vec![host(&["a", "*"], of_all)]);
+    assert!(said.contains("a client would choose `$host`"), "{said}");
     // Names that no name in the DNS has are not written on.
     for host in ["a'b.b.test", "a%2fb.b.test", "a;b.b.test"] {
         let reply = counter.get(host, "/secure/x");
