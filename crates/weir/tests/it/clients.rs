@@ -6,7 +6,7 @@ use std::process::Command;
 
 use harness::Need;
 
-use crate::support::chosen::{all_or_one, on_mechanisms};
+use crate::support::chosen::on_mechanisms;
 use crate::support::combination::{Combination, Program, combinations};
 use crate::support::command::run;
 use crate::support::fixture::{DIGITS, Fixture, LARGE_BYTES, pattern};
@@ -174,7 +174,7 @@ fn a_browser_loads_the_example_site_with_all_its_parts() {
     let mut all = combinations(Program::Weir);
     all.retain(Combination::has_usual_poller);
     // A browser is large: one after the other.
-    for combination in all_or_one("the browser asks", all) {
+    for combination in harness::all_or_some("the browser asks", all, 1) {
         let server = combination.start(&site, &[]);
         let url = format!("http://{}/", server.address);
         // The document may be written out before its scripts have run; then it says nothing yet.

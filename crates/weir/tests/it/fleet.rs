@@ -9,11 +9,11 @@ use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use harness::Need;
 use rustix::process::Signal;
 
-use crate::support::chosen::all_or_one;
 use crate::support::combination::Program;
 use crate::support::command::{copy_program, run};
 use crate::support::fixture::{DIGITS, Fixture};
@@ -27,6 +27,9 @@ use namespaces::{BALANCER, CLIENTS, Namespace, Network};
 
 /// Clients of each kind. Each has one request under way.
 const CLIENTS_EACH: usize = 2;
+
+/// Of a client after each reply: the load lasts for half a minute, on a machine with other tests.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// A replica's place, which stays when the replica ends.
 struct Place<'f> {
@@ -94,7 +97,7 @@ fn a_fleet_loses_no_request_but_those_of_the_killed_replica() {
     }
     let all = ["sped", "mt", "proactor"];
     std::thread::scope(|scope| {
-        for turn in all_or_one("fleet: turn", (0..all.len()).collect()) {
+        for turn in harness::all_or_some("fleet: turn", (0..all.len()).collect(), 1) {
             let mut architectures = all;
             architectures.rotate_left(turn);
             for way in [Way::Private, Way::Shared] {
@@ -127,7 +130,7 @@ fn lives_through_all(architectures: [&'static str; 3], way: Way) {
     let mut replicas: Vec<_> = places.iter().map(Place::start).collect();
     let balancer = network.balancer.within(|| Balancer::start(way));
     let site_at = SocketAddr::new(BALANCER.parse().expect("an address"), 80);
-    let load = |target, keep| Load::start(site_at, target, CLIENTS_EACH, keep);
+    let load = |target, keep| Load::paced(site_at, target, CLIENTS_EACH, (keep, PAUSE));
     let loads = network.clients.within(|| {
         [("/large.bin", true), ("/large.bin", false), ("/digits.txt", true), ("/digits.txt", false)]
             .map(|(target, keep)| load(target, keep))

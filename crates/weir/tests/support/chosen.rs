@@ -3,12 +3,8 @@
 //! `WEIR_TESTS=full` the test runs on all of them.
 
 use std::collections::BTreeSet;
-use std::fmt::Display;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::Command;
-use std::sync::{Condvar, Mutex, OnceLock};
+use std::sync::{Condvar, Mutex};
 
 use super::combination::{
     Combination, Program, combinations, combinations_alone, combinations_of_pollers,
@@ -107,8 +103,6 @@ fn on_all(all: &[Combination], test: impl Fn(&Combination) + Sync) -> usize {
     all.len()
 }
 
-/// Set to what an earlier run has printed, it makes the tests draw the same architectures.
-const SEED: &str = "WEIR_TESTS_SEED";
 const DRAWN: usize = 2;
 
 /// Returns one of `all` for each mechanism, and `DRAWN` more, and prints once which they are. Only
@@ -126,57 +120,10 @@ fn chosen(
     let is_new = |combination: &Combination| known.insert(mechanism(combination));
     let (mut chosen, mut rest): (Vec<_>, Vec<_>) = all.into_iter().partition(is_new);
     rest.retain(Combination::has_usual_poller);
-    shuffle(&mut rest);
+    harness::shuffle(&mut rest);
     rest.truncate(DRAWN);
-    let names =
-        |list: &[Combination]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-    let (known, drawn) = (names(&chosen), names(&rest));
-    tell(format!("architectures: {known}; and drawn by {SEED}={}: {drawn}", seed()));
+    let (known, drawn) = (harness::listed(&chosen), harness::listed(&rest));
+    harness::tell(format!("architectures: {known}; and drawn by {}: {drawn}", harness::drawn_by()));
     chosen.append(&mut rest);
     chosen
-}
-
-/// One of `all`, which is drawn and printed, or all of them with `WEIR_TESTS=full`.
-pub(crate) fn all_or_one<T: Display>(what: &str, mut all: Vec<T>) -> Vec<T> {
-    if !harness::is_full() {
-        shuffle(&mut all);
-        all.truncate(1);
-        all.iter().for_each(|one| tell(format!("{what} {one}, drawn by {SEED}={}", seed())));
-    }
-    all
-}
-
-/// In an order that is the commit's.
-fn shuffle(all: &mut [impl Display]) {
-    all.sort_by_cached_key(|one| {
-        let mut hasher = DefaultHasher::new();
-        (seed(), one.to_string()).hash(&mut hasher);
-        hasher.finish()
-    });
-}
-
-/// The hash of the commit by default. Sources without a history have no seed of their own.
-fn seed() -> &'static str {
-    static KNOWN: OnceLock<String> = OnceLock::new();
-    KNOWN.get_or_init(|| {
-        if let Ok(seed) = std::env::var(SEED) {
-            return seed;
-        }
-        let mut git = Command::new("git");
-        // The sources may belong to another user.
-        git.args(["-c", "safe.directory=*", "rev-parse", "--short=12", "HEAD"]);
-        git.current_dir(env!("CARGO_MANIFEST_DIR"));
-        let hash = harness::output(&mut git).ok().filter(|output| output.status.success());
-        hash.map_or_else(String::new, |hash| String::from_utf8_lossy(&hash.stdout).trim().into())
-    })
-}
-
-/// Writes a line once, to stdout directly, because libtest hides what a passing test prints.
-fn tell(line: String) {
-    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let mut said = SAID.lock().expect("no test panics here");
-    if !said.contains(&line) {
-        let _ = writeln!(std::io::stdout(), "{line}");
-        said.insert(line);
-    }
 }

@@ -41,12 +41,22 @@ impl Load {
     /// `clients` threads ask for `target` over and over; a new connection for each request, or one
     /// kept for as long as the server keeps it.
     pub(crate) fn start(to: SocketAddr, target: &'static str, clients: usize, keep: bool) -> Self {
+        Self::paced(to, target, clients, (keep, Duration::ZERO))
+    }
+
+    /// The same with clients that pause after each reply, for a load that lasts.
+    pub(crate) fn paced(
+        to: SocketAddr,
+        target: &'static str,
+        clients: usize,
+        (keep, pause): (bool, Duration),
+    ) -> Self {
         let counts = Arc::new(Counts::default());
         let stop = Arc::new(AtomicBool::new(false));
         let clients = (0..clients)
             .map(|_| {
                 let (counts, stop) = (Arc::clone(&counts), Arc::clone(&stop));
-                std::thread::spawn(move || ask(to, target, keep, &counts, &stop))
+                std::thread::spawn(move || ask((to, target), (keep, pause), &counts, &stop))
             })
             .collect();
         Self { counts, stop, clients }
@@ -88,7 +98,12 @@ impl Counts {
     }
 }
 
-fn ask(to: SocketAddr, target: &str, keep: bool, counts: &Counts, stop: &AtomicBool) {
+fn ask(
+    (to, target): (SocketAddr, &str),
+    (keep, pause): (bool, Duration),
+    counts: &Counts,
+    stop: &AtomicBool,
+) {
     let add = |count: &AtomicUsize| {
         count.fetch_add(1, Ordering::Relaxed);
     };
@@ -122,6 +137,7 @@ fn ask(to: SocketAddr, target: &str, keep: bool, counts: &Counts, stop: &AtomicB
                     Ok(_) if head.status == 200 => {
                         add(&counts.answered);
                         kept = !head.closes();
+                        std::thread::sleep(pause);
                     }
                     _ => add(&counts.broken),
                 },

@@ -15,6 +15,8 @@ const TWO: &[&str] = &["--processes", "2"];
 const OWN: &[&str] = &["--processes", "2", "--listener-queues", "own"];
 const SOON: &[&str] = &["--restart-wait-max-ms", "1"];
 const KILLS: usize = 100;
+/// At each change, of kills between the same two steps.
+const SOME_KILLS: usize = 20;
 /// Of the load, each with one connection at a time.
 const CLIENTS: usize = 4;
 /// What an allocator may take beside what is held: a worker's rows are far more.
@@ -28,11 +30,15 @@ fn can_be_stopped() -> bool {
     cfg!(debug_assertions)
 }
 
+fn kills() -> usize {
+    if harness::is_full() { KILLS } else { SOME_KILLS }
+}
+
 fn start(combination: &Combination, site: &Fixture, queues: &[&str], stop: &str) -> Server {
     let takes = (0..queues.len()).step_by(2).all(|flag| combination.takes(&queues[flag..]));
     let queues = if takes { queues } else { &[] };
     let mut command = combination.command(&site.root(), &[SOON, queues].concat());
-    command.env("WEIR_STOP", format!("{stop}*{KILLS}"));
+    command.env("WEIR_STOP", format!("{stop}*{}", kills()));
     Server::start(command, combination.program.key())
 }
 
@@ -61,7 +67,7 @@ fn who_woke_a_worker_that_is_killed_is_served_by_another() {
             let mut wire = server.asking(server.address, "/digits.txt");
             kill_next(combination, &server);
             let held = descriptors(server.pid()).len();
-            (1..KILLS).for_each(|_| kill_next(combination, &server));
+            (1..kills()).for_each(|_| kill_next(combination, &server));
             let answered = wire.reply(false).map(|(head, body)| (head.status, body));
             assert_eq!(answered, Ok((200, DIGITS.to_vec())), "{combination}, {queues:?}");
             let is_none_left = || descriptors(server.pid()).len() <= held;
@@ -118,7 +124,7 @@ fn who_was_accepted_by_a_worker_that_is_killed_alone_is_lost() {
                 return;
             }
             let server = start(combination, &site, queues, "accepted");
-            for kill in 0..KILLS {
+            for kill in 0..kills() {
                 let mut wire = server.asking(server.address, "/digits.txt");
                 kill_next(combination, &server);
                 let answered = wire.reply(false);

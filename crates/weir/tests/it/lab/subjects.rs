@@ -15,7 +15,6 @@ use lab::vitals::{Reading, Side, Watch};
 
 use super::{Bench, runs, subject};
 use crate::support::PATIENCE;
-use crate::support::chosen::all_or_one;
 use crate::support::rights;
 use crate::support::wire::Wire;
 
@@ -120,7 +119,8 @@ fn peers_that_are_installed_serve() {
 fn peers_take_their_knobs() {
     let peer_of = |(_, kind)| if let Kind::Peer(peer) = kind { Some(peer) } else { None };
     let mut peers: Vec<_> = subject::all().filter_map(peer_of).collect();
-    let drawn = all_or_one("knobs of the peer", peers.iter().map(|peer| peer.name).collect());
+    let drawn =
+        harness::all_or_some("knobs of the peer", peers.iter().map(|peer| peer.name).collect(), 1);
     peers.retain(|peer| drawn.contains(&peer.name));
     for peer in peers {
         if harness::lacks(&[Need::Program(peer.program)]) {
