@@ -105,16 +105,17 @@ const GATES: [(&str, Judged, Gate); 12] = [
     ("not-started", Completeness, not_started),
     (ANSWERED, Server, replies::answered),
     ("correct", Server, replies::correct),
-    ("losses", Server, replies::losses),
+    (LOSSES, Server, replies::losses),
     ("even-timeouts", Server, even_timeouts),
     ("timeouts", Server, timeouts),
     ("client-timeouts", Server, client_timeouts),
 ];
 
 const ANSWERED: &str = "answered";
+const LOSSES: &str = "losses";
 
-/// What each gate found, where nobody answered that first; of a run in which nothing was measured,
-/// that alone.
+/// What each gate found, where nobody answered that first, and of wrong replies and lost requests
+/// what there are more of; of a run in which nothing was measured, that alone.
 #[must_use]
 pub fn findings(results: &Results, limits: &Limits) -> Vec<Finding> {
     let found = |&(name, _, gate): &(&'static str, Judged, Gate)| {
@@ -129,6 +130,10 @@ pub fn findings(results: &Results, limits: &Limits) -> Vec<Finding> {
     let unanswered = |of: &Finding| of.gate == ANSWERED && of.verdict == Verdict::Fails;
     if let Some(place) = findings.iter().position(unanswered) {
         findings[..=place].rotate_right(1);
+    }
+    let losses = findings.iter().position(|of| of.gate == LOSSES);
+    if let Some(place) = losses.filter(|_| replies::are_mostly_lost(&results.requests.counts)) {
+        findings.swap(place - 1, place);
     }
     findings
 }

@@ -26,11 +26,39 @@ pub(super) fn answered(results: &Results, _: &Limits) -> (Verdict, String) {
     }
 }
 
+const OTHER_FILES: &str =
+    "the server does not serve this workload; compare its files with the workload's";
+
+const BREAKS_OFF: &str = "the server was stopped, or breaks off; its log says why";
+const NO_HTTP: &str = "is it a port for HTTPS, or for something else?";
+
+/// What to do about replies of a status.
+fn mend(status: u16, results: &Results) -> &'static str {
+    match status {
+        300..=399 => "ask for the place where they lead",
+        401 | 407 => "say a name and a password (--header)",
+        403 => "nobody, or not this machine, may have it; its log says why",
+        500.. => "that is the server's own error; its log says why",
+        // Files are of a workload, and a URL alone is not.
+        _ if results.verified.is_some() => OTHER_FILES,
+        404 | 410 => "there is nothing by that name; say another URL",
+        _ => "the server does not take this request; say another URL or method",
+    }
+}
+
 /// All that came, right or wrong. A reset may be the kernel's, of a server that had no time to read
 /// on; a reply that is ended in good order is one that the server takes for whole.
 fn replies(counts: &Counts) -> u64 {
     let others = [Outcome::Malformed, Outcome::Unread, Outcome::Ended(Step::Reply)];
     others.into_iter().fold(counts.replies(), |sum, of| sum.saturating_add(counts.of(of)))
+}
+
+/// Whether more requests were lost than were answered wrongly. A reply that broke off is both.
+pub(super) fn are_mostly_lost(counts: &Counts) -> bool {
+    let others = counts.statuses().filter(|(status, _)| !SHED.contains(status));
+    let wrong = [Outcome::Wrong, Outcome::Malformed, Outcome::Ended(Step::Reply)];
+    let wrong = wrong.into_iter().map(|of| counts.of(of)).chain(others.map(|(_, count)| count));
+    counts.losses() > wrong.fold(0, u64::saturating_add)
 }
 
 pub(super) fn correct(results: &Results, _: &Limits) -> (Verdict, String) {
@@ -45,22 +73,22 @@ pub(super) fn correct(results: &Results, _: &Limits) -> (Verdict, String) {
     let (shed, others): (Vec<_>, Vec<_>) =
         counts.statuses().partition(|(status, _)| SHED.contains(status));
     let shed = shed.iter().fold(0_u64, |sum, &(_, count)| sum.saturating_add(count));
-    let mut faults = Vec::new();
-    if wrong > 0 {
-        faults.push(format!("{} were of wrong length or content", units::count(wrong)));
-    }
-    if cut > 0 {
-        faults.push(format!("{} ended before they were whole", units::count(cut)));
-    }
-    if malformed > 0 {
-        faults.push(format!("{} were none of HTTP", units::count(malformed)));
-    }
-    for (status, count) in others {
-        faults.push(format!("{} had the status {status}", units::count(count)));
-    }
-    if !faults.is_empty() {
-        let mend = "the server does not serve this workload; compare its files with the workload's";
-        return (Verdict::Fails, format!("of {replies} replies {}: {mend}", faults.join(", ")));
+    let others = others
+        .into_iter()
+        .map(|(status, count)| (count, format!("had the status {status}"), mend(status, results)));
+    let mut faults = vec![
+        (wrong, String::from("were of wrong length or content"), OTHER_FILES),
+        (cut, String::from("ended before they were whole"), BREAKS_OFF),
+        (malformed, String::from("were none of HTTP"), NO_HTTP),
+    ];
+    faults.extend(others);
+    faults.retain(|(count, ..)| *count > 0);
+    // What to do is said of what happened most.
+    faults.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
+    if let Some((_, _, mend)) = faults.first() {
+        let told = faults.iter().map(|(count, what, _)| format!("{} {what}", units::count(*count)));
+        let told = told.collect::<Vec<_>>().join(", ");
+        return (Verdict::Fails, format!("of {replies} replies {told}: {mend}"));
     }
     let unread = counts.of(Outcome::Unread);
     if unread > 0 {
@@ -103,8 +131,13 @@ pub(super) fn losses(results: &Results, _: &Limits) -> (Verdict, String) {
         (_, 0) => return (Verdict::Told, String::from("there was no reply at all")),
         _ => {}
     }
+    let refused = counts.of(Outcome::Refused);
+    let [refused, dropped] = [refused, lost.count - refused].map(units::count);
+    let what = format!(
+        "the share of requests whose connection was refused ({refused}) or dropped ({dropped}) is"
+    );
     at_most(
-        "the share of requests whose connection was refused or dropped is",
+        &what,
         lost.ratio(),
         TIMEOUTS_MAX,
         "the server, or what is before it, drops connections, and what it answers says nothing of \

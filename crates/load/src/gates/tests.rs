@@ -175,8 +175,8 @@ const ROWS: [(&str, Change, Verdict, &str); 33] = [
             }
         },
         Verdict::Fails,
-        "of 1,000 replies 3 ended before they were whole: the server does not serve this \
-         workload; compare its files with the workload's",
+        "of 1,000 replies 3 ended before they were whole: the server was stopped, or breaks off; \
+         its log says why",
     ),
     // Resets come of load, and are judged by whom they hit.
     ("correct", BROKEN_OFF, Verdict::Holds, "each of 900 replies was right in length and content"),
@@ -219,9 +219,8 @@ const ROWS: [(&str, Change, Verdict, &str); 33] = [
             _ => {}
         },
         Verdict::Fails,
-        "of 1,000 replies 1 were of wrong length or content, 2 were none of HTTP, 3 had the \
-         status 404: the server does not serve this workload; compare its files with the \
-         workload's",
+        "of 1,000 replies 3 had the status 404, 2 were none of HTTP, 1 were of wrong length or \
+         content: the server does not serve this workload; compare its files with the workload's",
     ),
     (
         "correct",

@@ -253,7 +253,7 @@ fn intervals(results: &Results) -> String {
     let all: Vec<(Duration, &Interval)> = results.intervals.iter().collect();
     let together = all.len().div_ceil(INTERVALS_TOLD).max(1);
     let lasts = results.intervals.lasts() * together as u32;
-    let heads = ["asked/s", "replies/s", "good/s", "failed/s", "p50", "longest", ""];
+    let heads = ["asked/s", "replies/s", "good/s", "failed/s", "p50", "p99", "longest", ""];
     let mut rows = vec![row("from second", heads.map(String::from))];
     for some in all.chunks(together) {
         let (begin, mut interval) = (some[0].0, some[0].1.clone());
@@ -265,7 +265,8 @@ fn intervals(results: &Results) -> String {
         let mut cells = vec![format!("  {}", seconds(begin))];
         cells.extend(counts.map(per_s));
         let whole = &interval.whole;
-        cells.extend([whole.quantile(0.5), whole.longest()].map(|time| told_of(whole, time)));
+        let times = [whole.quantile(0.5), whole.quantile(0.99), whole.longest()];
+        cells.extend(times.map(|time| told_of(whole, time)));
         cells.push(note);
         rows.push(cells);
     }

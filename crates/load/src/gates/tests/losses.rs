@@ -18,13 +18,17 @@ const LOST: Change = |number, record| {
 
 #[test]
 fn losses_above_a_tenth_make_a_run_invalid() {
-    const WHAT: &str = "the share of requests whose connection was refused or dropped is";
-    let above = format!(
-        "{WHAT} 10.1 %, 0.10 points above the limit of 10.0 %: the server, or what is before it, \
+    let what = |refused, dropped| {
+        format!(
+            "the share of requests whose connection was refused ({refused}) or dropped \
+             ({dropped}) is"
+        )
+    };
+    let above = what(20, 81)
+        + " 10.1 %, 0.10 points above the limit of 10.0 %: the server, or what is before it, \
          drops connections, and what it answers says nothing of the others; look into its log, or \
-         lower the load"
-    );
-    let within = format!("{WHAT} 10.0 %, of 10.0 % at most");
+         lower the load";
+    let within = what(0, 100) + " 10.0 %, of 10.0 % at most";
     let none = String::from("no connection was refused or dropped");
     let rows = [
         (WELL, Verdict::Holds, none),
@@ -34,6 +38,24 @@ fn losses_above_a_tenth_make_a_run_invalid() {
     for (change, verdict, words) in rows {
         assert_eq!(found(&results(15, change), "losses"), (verdict, words));
     }
+}
+
+#[test]
+fn what_befell_most_requests_is_told_first() {
+    let is_first = |change: Change| {
+        let findings = findings(&results(15, change), &Limits::default());
+        let mut both = findings.iter().map(|finding| finding.gate);
+        both.find(|gate| matches!(*gate, "losses" | "correct"))
+    };
+    // One reply breaks off before nobody listens any more.
+    let stops = |number, record: &mut Record| match number {
+        600 => record.outcome = Outcome::Ended(Step::Reply),
+        601.. => record.outcome = Outcome::Refused,
+        _ => {}
+    };
+    assert_eq!(is_first(stops), Some("losses"));
+    assert_eq!(is_first(|_, record| record.outcome = Outcome::Status(404)), Some("correct"));
+    assert_eq!(is_first(|_, record| record.outcome = Outcome::Ended(Step::Reply)), Some("correct"));
 }
 
 #[test]
