@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 use measure::Duration;
 
@@ -48,6 +49,8 @@ pub struct Behaviour {
     pub headers: Vec<String>,
     /// How files are asked for; `None`: as the workload has it.
     pub method: Option<Method>,
+    /// Sent with each request for a file.
+    pub body: Option<Body>,
     /// The share of GETs that ask whether the client's copy is current, 0.0 to 1.0, beside those
     /// that a workload makes so.
     pub conditional: f64,
@@ -63,14 +66,18 @@ impl Behaviour {
         self.sources.get(self.client(session)).copied()
     }
 
-    /// A session as it is asked: by another method than the workload's, where one was chosen and
-    /// the request is for a file.
+    /// A session as it is asked: by another method than the workload's, or with a body, where one
+    /// was chosen and the request is for a file.
     pub(crate) fn asks(&self, mut session: Session) -> Session {
-        let Some(method) = self.method else { return session };
+        let of_body = self.body.as_ref().map(|_| Method::Post);
+        let Some(method) = self.method.or(of_body) else { return session };
         let requests = session.bursts.iter_mut().flat_map(|burst| &mut burst.requests);
         for request in requests {
             if matches!(request.method, Method::Get | Method::Head) {
                 request.method = method;
+                if let Some(body) = &self.body {
+                    request.content.clone_from(&body.content);
+                }
             }
         }
         session
@@ -79,6 +86,34 @@ impl Behaviour {
     /// The place of that address; 0: there is none, or but one.
     pub(crate) fn client(&self, session: u64) -> usize {
         session.checked_rem(self.sources.len() as u64).unwrap_or_default() as usize
+    }
+}
+
+/// Content of requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Body {
+    /// Where it was read.
+    pub file: PathBuf,
+    /// It.
+    pub content: Box<[u8]>,
+}
+
+impl Body {
+    /// Each session that is under way holds it.
+    const BYTES_MAX: usize = 1 << 20;
+
+    /// What is in a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or holds too much: one line.
+    pub(crate) fn read(file: PathBuf) -> Result<Self, String> {
+        let read = os::read_file(&file, Self::BYTES_MAX + 1);
+        let content = read.map_err(|e| format!("{}: {e}; name a file to send", file.display()))?;
+        if content.len() > Self::BYTES_MAX {
+            let (file, most) = (file.display(), Self::BYTES_MAX);
+            return Err(format!("{file} holds more than {most} bytes; send less"));
+        }
+        Ok(Self { file, content: content.into() })
     }
 }
 
@@ -102,6 +137,7 @@ impl Default for Behaviour {
             connections_max: 19_000,
             headers: Vec::new(),
             method: None,
+            body: None,
             conditional: 0.0,
             verified: 1.0,
         }

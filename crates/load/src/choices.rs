@@ -12,6 +12,7 @@ use crate::behaviour::{Behaviour, Keeps};
 use crate::collector::LATE;
 use crate::engine::{Part, Plan};
 use crate::expectation::Expectation;
+use crate::session::Method;
 use crate::stop::Stop;
 use crate::workload::Workload;
 
@@ -146,6 +147,7 @@ impl Choices {
         let model = workload.model();
         let connections_max = self.connections(descriptors)?;
         self.judge_clients(&arrivals, connections_max)?;
+        self.judge_body()?;
         let behaviour = Behaviour {
             keeps: self.keeps(&arrivals, workload),
             parallel: self.parallel.unwrap_or(model.parallel),
@@ -169,6 +171,19 @@ impl Choices {
             part: Part::WHOLE,
             spins: self.spins,
         })
+    }
+
+    fn judge_body(&self) -> Result<(), String> {
+        let Behaviour { body: Some(body), method: Some(method), .. } = &self.behaviour else {
+            return Ok(());
+        };
+        match method {
+            Method::Get | Method::Head => Err(format!(
+                "--body {}: a GET or HEAD has none; say --method POST or PUT",
+                body.file.display()
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn arrivals(&self, workload: &dyn Workload) -> Result<Arrivals, String> {

@@ -26,6 +26,7 @@ pub const KNOBS: &[Knob<Choices>] = &[
     requests::HEADER,
     requests::HOST,
     requests::METHOD,
+    requests::BODY,
     clients::PATIENCE,
     clients::CONNECT_MAX,
     clients::SEND_MAX,

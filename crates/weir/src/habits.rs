@@ -78,7 +78,7 @@ const OF_LOAD: &[Habit] = &[
     (&["--iterations"], Name("--requests-max")),
     (&["--latency", "-L"], Words("times are always in the report")),
     (&["-k", "--keepalive"], Words("connections are kept, unless --keeps request says otherwise")),
-    (&["--body", "--data", "-D"], Words("requests have no body")),
+    (&["--data", "-D", "--body-file"], Name("--body")),
     (&["--http2", "--http3"], Words("requests are HTTP/1.1 over TCP, without TLS")),
 ];
 

@@ -1,5 +1,6 @@
 //! What each request says, whatever it asks for.
 
+use crate::behaviour::Body;
 use crate::choices::Choices;
 use crate::engine;
 use crate::knob::Knob;
@@ -42,8 +43,9 @@ pub(super) const HOST: Knob<Choices> = Knob {
 pub(super) const METHOD: Knob<Choices> = Knob {
     name: "method",
     group: GROUP,
-    value: "GET|HEAD",
-    reason: "how files are asked for (-m); by default the workload's own, mostly GET",
+    value: "GET|HEAD|POST|PUT|DELETE|OPTIONS",
+    reason: "how files are asked for (-m); by default the workload's own, mostly GET, and POST \
+             with a --body",
     set: |choices, value| {
         choices.behaviour.method = Some(values::word(value, &METHODS)?);
         Ok(())
@@ -54,7 +56,29 @@ pub(super) const METHOD: Knob<Choices> = Knob {
     },
 };
 
-const METHODS: [(&str, Method); 2] = [("GET", Method::Get), ("HEAD", Method::Head)];
+const METHODS: [(&str, Method); 6] = [
+    ("GET", Method::Get),
+    ("HEAD", Method::Head),
+    ("POST", Method::Post),
+    ("PUT", Method::Put),
+    ("DELETE", Method::Delete),
+    ("OPTIONS", Method::Options),
+];
+
+pub(super) const BODY: Knob<Choices> = Knob {
+    name: "body",
+    group: GROUP,
+    value: "FILE",
+    reason: "what is in this file is sent as the content of each request for a file, 1 MiB at most",
+    set: |choices, value| {
+        choices.behaviour.body = Some(Body::read(value.into())?);
+        Ok(())
+    },
+    show: |choices| match &choices.behaviour.body {
+        None => String::from(values::NONE),
+        Some(body) => body.file.display().to_string(),
+    },
+};
 
 /// A default that the workload decides.
 const OWN: &str = "its own";

@@ -59,7 +59,7 @@ fn of_requests(choices: &Choices) -> Vec<(&'static str, String)> {
         let (now, before) = ((knob.show)(choices), (knob.show)(&Choices::default()));
         (now != before).then(|| (name, now.replace('\n', ", header ")))
     };
-    ["method", "host", "header"].into_iter().filter_map(of).collect()
+    ["method", "body", "host", "header"].into_iter().filter_map(of).collect()
 }
 
 /// Fields whose values are secrets. Reports are handed on: they say that there was one.

@@ -295,6 +295,23 @@ fn requests_say_what_they_are_told_to() {
     }
 }
 
+#[test]
+fn body_is_sent_with_each_request() {
+    let home = tempfile::tempdir().expect("a folder");
+    let body = home.path().join("order.json");
+    fs::write(&body, "{}").expect("a body");
+    let body = ["--body", body.to_str().expect("UTF-8")];
+    for (method, begins) in [(&[][..], "POST /"), (&["--method", "PUT"], "PUT /")] {
+        let (address, heads) = answering();
+        let url = format!("http://{address}/");
+        let how = ["-c", "1", "-n", "1", "--keeps", "request"];
+        report(&[&[url.as_str()], &body[..], method, &how].concat());
+        let head = heads.recv_timeout(PATIENCE).expect("a request");
+        let has_length = head.contains("\r\nContent-Length: 2\r\n");
+        assert!(head.starts_with(begins) && has_length && head.ends_with("\r\n\r\n{}"), "{head}");
+    }
+}
+
 /// Reports are handed on.
 #[test]
 fn secrets_stay_at_home() {
