@@ -18,6 +18,7 @@ mod collect;
 mod fault;
 pub mod hints;
 pub(crate) mod input;
+mod json_line;
 mod locality;
 mod made;
 pub(crate) mod names;
@@ -42,7 +43,7 @@ pub use self::tally::Tally;
 /// How a log is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Common or combined log format: see [`clf`].
+    /// Common or combined log format, or lines of JSON: see [`clf`].
     Clf,
     /// The records of the World Cup of 1998: see [`wc98`].
     Wc98,

@@ -30,6 +30,10 @@ const OTHER_FILES: &str =
     "the server does not serve this workload; compare its files with the workload's";
 
 const BREAKS_OFF: &str = "the server was stopped, or breaks off; its log says why";
+const NOBODY_LISTENS: &str =
+    "nothing listens there any more, or only now and then; look into the server's log";
+const DROPS: &str = "the server, or what is before it, drops connections, and what it answers says \
+     nothing of the others; look into its log, or lower the load";
 const NO_HTTP: &str = "is it a port for HTTPS, or for something else?";
 
 /// What to do about replies of a status.
@@ -132,15 +136,12 @@ pub(super) fn losses(results: &Results, _: &Limits) -> (Verdict, String) {
         _ => {}
     }
     let refused = counts.of(Outcome::Refused);
-    let [refused, dropped] = [refused, lost.count - refused].map(units::count);
+    let dropped = lost.count - refused;
+    let [told_refused, told_dropped] = [refused, dropped].map(units::count);
     let what = format!(
-        "the share of requests whose connection was refused ({refused}) or dropped ({dropped}) is"
+        "the share of requests whose connection was refused ({told_refused}) or dropped \
+         ({told_dropped}) is"
     );
-    at_most(
-        &what,
-        lost.ratio(),
-        TIMEOUTS_MAX,
-        "the server, or what is before it, drops connections, and what it answers says nothing of \
-         the others; look into its log, or lower the load",
-    )
+    let mend = if refused > dropped { NOBODY_LISTENS } else { DROPS };
+    at_most(&what, lost.ratio(), TIMEOUTS_MAX, mend)
 }

@@ -9,6 +9,8 @@ pub struct Choices {
     /// How many times as fast as it was logged: 2.0 halves all times. From [`SPEED_LEAST`] to
     /// [`SPEED_MOST`].
     pub speed: f64,
+    /// Whether clients pause between two requests as they did.
+    pub has_pauses: bool,
     /// Whether the server has files that were made for this log ([`crate::files::content`]), so
     /// that what comes can be compared.
     pub is_made: bool,
@@ -26,6 +28,6 @@ pub const SPEED_MOST: f64 = 1e6;
 impl Default for Choices {
     /// 15 s: what Apache 1.3 kept a connection open for, and Pariag07's clients their patience.
     fn default() -> Self {
-        Self { gap: Duration::from_secs(15), speed: 1.0, is_made: false }
+        Self { gap: Duration::from_secs(15), speed: 1.0, has_pauses: true, is_made: false }
     }
 }

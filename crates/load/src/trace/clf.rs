@@ -1,4 +1,5 @@
 //! The common log format of NCSA httpd and the combined one of Apache, which has two fields more.
+//! A line that is an object of JSON is read as [`json_line`].
 //!
 //! ```text
 //! host ident user [day/month/year:h:m:s zone] "request" status bytes ["referer" "agent"]
@@ -22,6 +23,7 @@ use super::choices::Choices;
 use super::collect::{Collector, Entry};
 use super::fault::Fault;
 use super::input::Lines;
+use super::json_line;
 use super::order::Resolution;
 use super::request::{Way, split};
 
@@ -53,7 +55,9 @@ pub(crate) fn read(from: &mut dyn BufRead, choices: &Choices) -> Result<Collecto
         if line.is_some_and(|line| line.trim_ascii().is_empty()) {
             continue;
         }
-        let Some(line) = line.and_then(parse) else {
+        let of_json = line.filter(|line| line.starts_with(b"{")).and_then(json_line::parse);
+        let parsed = of_json.as_ref().map(json_line::Logged::line);
+        let Some(line) = parsed.or_else(|| line.and_then(parse)) else {
             collector.tally.unreadable += 1;
             continue;
         };
@@ -129,14 +133,26 @@ fn date(text: &[u8]) -> Option<(i64, &[u8])> {
     let end = text.iter().position(|&byte| byte == b']')?;
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let second = value(&text[..digits]).filter(|_| (1..=2).contains(&digits))?;
-    let zone_s = zone(text[digits..end].trim_ascii())?;
+    let zone = text[digits..end].trim_ascii();
+    let at_s = seconds_at((year, month, day), (hour, minute, second), zone)?;
+    Some((at_s, &text[end + 1..]))
+}
+
+/// Seconds since 1970 of a date, whose month is counted from 0, and a time in a zone; `None`: it is
+/// none, or before 1970.
+pub(super) fn seconds_at(
+    (year, month, day): (i64, usize, i64),
+    (hour, minute, second): (i64, i64, i64),
+    zone: &[u8],
+) -> Option<i64> {
+    let zone_s = self::zone(zone)?;
     // 60: a leap second.
     let is_one = (1..=31).contains(&day) && hour < 24 && minute < 60 && second <= 60;
-    if !is_one || year < 1970 {
+    if !is_one || month > 11 || year < 1970 {
         return None;
     }
     let days = days_before(year, month) + day - 1;
-    Some((((days * 24 + hour) * 60 + minute) * 60 + second - zone_s, &text[end + 1..]))
+    Some(((days * 24 + hour) * 60 + minute) * 60 + second - zone_s)
 }
 
 /// A number of so many digits with its end after it, and what follows that.

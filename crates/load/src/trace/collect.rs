@@ -85,6 +85,6 @@ impl Collector {
                 return Err(Fault::Unmade);
             }
         }
-        Ok(TraceWorkload::new(files, sessions, choices.speed, tally))
+        Ok(TraceWorkload::new(files, sessions, choices, tally))
     }
 }

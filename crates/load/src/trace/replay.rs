@@ -1,6 +1,7 @@
 use measure::Duration;
 use measure::draw::Stream;
 
+use super::choices::Choices;
 use super::tally::Tally;
 use super::visits::Sessions;
 use crate::arrivals::Gaps;
@@ -28,14 +29,16 @@ pub struct TraceWorkload {
     /// When the first session of the whole log began.
     origin_us: i64,
     speed: f64,
+    has_pauses: bool,
     tally: Tally,
 }
 
 impl TraceWorkload {
-    pub(crate) fn new(files: Files, sessions: Sessions, speed: f64, tally: Tally) -> Self {
+    pub(crate) fn new(files: Files, sessions: Sessions, choices: &Choices, tally: Tally) -> Self {
+        let Choices { speed, has_pauses, .. } = *choices;
         assert!(!sessions.visits.is_empty(), "requests without a session");
         let origin_us = sessions.visits[0].at_us;
-        Self { files, sessions, origin_us, speed, tally }
+        Self { files, sessions, origin_us, speed, has_pauses, tally }
     }
 
     /// Sessions until they begin again.
@@ -50,7 +53,15 @@ impl TraceWorkload {
         self.tally
     }
 
+    /// From the first session on.
+    fn begins(&self, at_us: i64) -> Duration {
+        Duration::from_secs_f64((at_us - self.origin_us) as f64 / 1e6 / self.speed)
+    }
+
     fn pause(&self, pause_us: u32) -> Duration {
+        if !self.has_pauses {
+            return Duration::ZERO;
+        }
         Duration::from_secs_f64(f64::from(pause_us) / 1e6 / self.speed)
     }
 }
@@ -86,11 +97,11 @@ impl Workload for TraceWorkload {
     /// By the log and the speed.
     fn lasts(&self) -> Option<Duration> {
         let Sessions { visits, requests } = &self.sessions;
-        let lasts_us = visits.iter().map(|visit| {
-            let pauses = requests[visit.requests()].iter().map(|kept| i64::from(kept.pause_us));
-            visit.at_us - self.origin_us + pauses.sum::<i64>()
+        let lasts = visits.iter().map(|visit| {
+            let pauses = requests[visit.requests()].iter().map(|kept| self.pause(kept.pause_us));
+            self.begins(visit.at_us) + pauses.sum::<Duration>()
         });
-        Some(Duration::from_secs_f64(lasts_us.max()? as f64 / 1e6 / self.speed))
+        lasts.max()
     }
 
     fn asked(&self) -> Option<Vec<u32>> {
@@ -116,10 +127,7 @@ impl Workload for TraceWorkload {
 
     /// By the log and the speed.
     fn times(&self) -> Option<Gaps> {
-        let times = self.sessions.visits.iter().map(|visit| {
-            let since_us = (visit.at_us - self.origin_us) as f64;
-            Duration::from_secs_f64(since_us / 1e6 / self.speed)
-        });
+        let times = self.sessions.visits.iter().map(|visit| self.begins(visit.at_us));
         Some(Gaps::Times(times.collect()))
     }
 }
@@ -152,6 +160,33 @@ a - - [01/Jul/1995:00:01:10 +0000] \"GET /c HTTP/1.0\" 200 -
     fn times_ms(of: &TraceWorkload) -> Vec<u128> {
         let Some(Gaps::Times(times)) = of.times() else { panic!("no times") };
         times.iter().map(Duration::as_millis).collect()
+    }
+
+    #[test]
+    fn a_log_without_its_pauses_is_asked_at_once() {
+        let choices = Choices { has_pauses: false, ..Choices::default() };
+        let mut replay = read(Format::Clf, LOG.as_bytes(), &choices).unwrap();
+        assert_eq!(times_ms(&replay), [0, 4000, 60_000]);
+        assert_eq!(replay.lasts(), Some(Duration::from_secs(60)));
+        let all = sessions(&mut replay, 3);
+        let bursts = all.iter().flat_map(|session| &session.bursts);
+        let pauses = bursts.flat_map(|burst| burst.requests.iter().map(|request| request.pause));
+        assert!(
+            pauses.chain(all.iter().map(|session| session.bursts[0].think)).all(|of| of.is_zero())
+        );
+    }
+
+    /// As Weir writes it and as Caddy does, and one line that is broken.
+    #[test]
+    fn a_log_of_json_is_replayed() {
+        const JSON: &str = r#"
+{"time":"1995-07-01T00:00:10Z","peer":"a","method":"GET","target":"/a","status":200,"bytes":100}
+{"ts":804556814.5,"request":{"remote_ip":"b","method":"HEAD","uri":"/a"},"status":200,"size":0}
+{"ts":804556814.5,"request":{"remote_ip":"b","meth
+"#;
+        let replay = read(Format::Clf, JSON.as_bytes(), &Choices::default()).unwrap();
+        assert_eq!((replay.sessions(), times_ms(&replay)), (2, vec![0, 4000]));
+        assert_eq!(replay.tally().unreadable, 1);
     }
 
     #[test]

@@ -112,7 +112,7 @@ pub const WORKLOADS: &[Named] = &[
     Named {
         name: "clf",
         paper: "a log of your own",
-        is: "the sessions of a common or combined log, which most servers write",
+        is: "the sessions of a common or combined log, or of one of JSON, as Weir and Caddy write it",
         knobs: LOG_KNOBS,
         origin: Origin::File(|from, settings| log(Format::Clf, from, settings)),
     },
@@ -132,7 +132,7 @@ pub const WORKLOADS: &[Named] = &[
     },
 ];
 
-const LOG_KNOBS: &[&str] = &["session-gap", "speed", "site"];
+const LOG_KNOBS: &[&str] = &["session-gap", "speed", "pauses", "site"];
 
 /// By its place in [`PRESETS`].
 const fn preset<const AT: usize>() -> Named {

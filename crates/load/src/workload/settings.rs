@@ -2,7 +2,7 @@
 
 use measure::Duration;
 
-use crate::knob::values::{number, share, whole};
+use crate::knob::values::{ON_OFF, number, share, shown_word, whole, word};
 use crate::knob::{self, Knob};
 use crate::trace::names::FILES_MAX;
 use crate::trace::presets::{SCALE_LEAST, SCALE_MOST};
@@ -278,6 +278,18 @@ pub const KNOBS: &[Knob<Settings>] = &[
             Ok(())
         },
         show: |settings| settings.log.speed.to_string(),
+    },
+    Knob {
+        name: "pauses",
+        group: GROUP,
+        value: "on|off",
+        reason: "clients pause between two requests as in the log, or ask for the next one at \
+                 once: with off and --clients the log is asked for as fast as it is answered",
+        set: |settings, value| {
+            settings.log.has_pauses = word(value, &ON_OFF)?;
+            Ok(())
+        },
+        show: |settings| shown_word(&settings.log.has_pauses, &ON_OFF),
     },
     Knob {
         name: "site",

@@ -54,6 +54,8 @@ fn what_befell_most_requests_is_told_first() {
         _ => {}
     };
     assert_eq!(is_first(stops), Some("losses"));
+    let (_, words) = found(&results(15, stops), "losses");
+    assert!(words.contains("(399) or dropped (1)") && words.contains("any more"), "{words}");
     assert_eq!(is_first(|_, record| record.outcome = Outcome::Status(404)), Some("correct"));
     assert_eq!(is_first(|_, record| record.outcome = Outcome::Ended(Step::Reply)), Some("correct"));
 }

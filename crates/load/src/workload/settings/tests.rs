@@ -28,6 +28,8 @@ fn a_knob_takes_what_it_says() {
         ("session-gap", "60", Ok("60")),
         ("session-gap", "3601", Err("a number from 0 to 3600")),
         ("speed", "10", Ok("10")),
+        ("pauses", "off", Ok("off")),
+        ("pauses", "no", Err("one of on, off")),
         ("speed", "0", Err("a number from 0.001 to 1000000")),
         ("site", "made", Ok("made")),
         ("site", "own", Ok("own")),
