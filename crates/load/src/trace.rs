@@ -19,6 +19,7 @@ mod fault;
 pub mod hints;
 pub(crate) mod input;
 mod json_line;
+mod line;
 mod locality;
 mod made;
 pub(crate) mod names;

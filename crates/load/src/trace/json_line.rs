@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::clf::{Line, seconds_at};
+use super::line::{Line, seconds_at};
 
 /// A line's words, which JSON may have escaped.
 #[derive(Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ mod tests {
             "target":"/a\u0020b?c","protocol":"HTTP/1.1","status":200,"bytes":1024,
             "duration_us":7,"referer":"","user_agent":"x","host":"a.test"}"#;
         let theirs = r#"{"level":"info","ts":784111777.25,"msg":"handled request","request":{
-            "remote_ip":"10.0.0.9","client_ip":"10.0.0.1","remote_port":"1","proto":"HTTP/2.0","method":"GET",
+            "remote_ip":"10.0.0.9","client_ip":"10.0.0.1","remote_port":"1","method":"GET",
             "host":"a.test","uri":"/a b?c","headers":{"A":["b"]}},"duration":0.1,"size":1024,
             "status":200,"resp_headers":{}}"#;
         let logged = parse(ours.as_bytes()).expect("a line");

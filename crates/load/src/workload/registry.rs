@@ -112,7 +112,7 @@ pub const WORKLOADS: &[Named] = &[
     Named {
         name: "clf",
         paper: "a log of your own",
-        is: "the sessions of a common or combined log, or of one of JSON, as Weir and Caddy write it",
+        is: "the sessions of a common or combined log, or of JSON as Weir and Caddy write it",
         knobs: LOG_KNOBS,
         origin: Origin::File(|from, settings| log(Format::Clf, from, settings)),
     },
