@@ -10,6 +10,9 @@ pub(crate) fn prefix(written: &str) -> Result<String, String> {
     let whole = if written.starts_with('*') { format!("/{written}") } else { written.into() };
     let written = &*whole;
     let told = |mend: &str| Err(format!("must be {mend}, not {written:?}"));
+    if written.contains(['{', '}']) {
+        return told("without braces; for several write a list: [\"*.css\", \"*.js\"]");
+    }
     if !written.starts_with('/') {
         return told("a path that begins with a slash");
     }
@@ -22,9 +25,6 @@ pub(crate) fn prefix(written: &str) -> Result<String, String> {
     }
     if written.contains(['?', '#']) {
         return told("a path without `?` and `#`: rules see nothing else of a URL");
-    }
-    if written.contains(['{', '}']) {
-        return told("without braces; for several write a list: [\"*.css\", \"*.js\"]");
     }
     site::judge_at(written)?;
     // Escaped, so that it comes back as it is written if it is in order.

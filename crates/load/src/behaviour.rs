@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use measure::Duration;
 
@@ -76,7 +77,8 @@ impl Behaviour {
             if matches!(request.method, Method::Get | Method::Head) {
                 request.method = method;
                 if let Some(body) = &self.body {
-                    request.content.clone_from(&body.content);
+                    request.content = Arc::clone(&body.content);
+                    request.is_conditional = false;
                 }
             }
         }
@@ -95,11 +97,11 @@ pub struct Body {
     /// Where it was read.
     pub file: PathBuf,
     /// It.
-    pub content: Box<[u8]>,
+    pub content: Arc<[u8]>,
 }
 
 impl Body {
-    /// Each session that is under way holds it.
+    /// It is kept whole in memory.
     const BYTES_MAX: usize = 1 << 20;
 
     /// What is in a file.

@@ -1,5 +1,7 @@
 //! What one client does: bursts of requests with pauses between them (httperf's words).
 
+use std::sync::Arc;
+
 use measure::Duration;
 
 use crate::files::FileId;
@@ -33,7 +35,7 @@ pub struct Request {
     /// Whether the client has a copy and asks whether that is still current.
     pub is_conditional: bool,
     /// Sent as its content; mostly nothing.
-    pub content: Box<[u8]>,
+    pub content: Arc<[u8]>,
 }
 
 /// A method of HTTP that workloads use.
@@ -57,7 +59,7 @@ impl Request {
     /// A GET of a file, at once.
     #[must_use]
     pub fn get(file: FileId) -> Self {
-        let (pause, content) = (Duration::ZERO, Box::default());
+        let (pause, content) = (Duration::ZERO, Arc::default());
         Self { file, method: Method::Get, pause, is_conditional: false, content }
     }
 }

@@ -350,7 +350,7 @@ fn leads_round(host: &Host, zones: &Zones, rule: &Rule) -> bool {
     }
     for _ in 0..REDIRECTS_MAX {
         let Outcome::Redirect(redirect) = outcome(host, course(&path), None) else { return false };
-        let location = redirect.location(b"", &path);
+        let location = redirect.location(b"host", &path);
         // Two slashes name another host.
         let is_here = location.starts_with(b"/") && !location.starts_with(b"//");
         let end = location.iter().position(|byte| b"?#".contains(byte)).unwrap_or(location.len());

@@ -55,15 +55,16 @@ impl Redirect {
             let mend = "choose 301, 302, 303, 307 or 308";
             return Err(format!("{} does not lead elsewhere; {mend}", status.0));
         }
-        if target.bytes().any(|byte| !byte.is_ascii_graphic()) {
+        // Browsers read a backslash as a slash, and two slashes as the beginning of a host.
+        if target.bytes().any(|byte| !byte.is_ascii_graphic() || byte == b'\\') {
             return Err(format!("{target:?} holds what a URI cannot; encode that by %"));
         }
+        let (to, end) = target.split_at(target.find(['?', '#']).unwrap_or(target.len()));
+        let (to, end) = (parts(to)?, parts(&without_query(end))?);
         if !is_place(target) {
             let mend = "write a path that begins with a slash, or a whole URI";
             return Err(format!("{target} is no place; {mend}"));
         }
-        let (to, end) = target.split_at(target.find(['?', '#']).unwrap_or(target.len()));
-        let (to, end) = (parts(to)?, parts(&without_query(end))?);
         let ends_before = |path: usize| match path.checked_sub(1).map(|before| &to[before]) {
             Some(Part::Text(text)) => !text.ends_with('/'),
             Some(Part::Path) => false,
@@ -89,7 +90,7 @@ impl Redirect {
     pub(crate) fn location(&self, host: &[u8], path: &[u8]) -> Vec<u8> {
         let mut location = Vec::new();
         for part in &self.to {
-            part.write(&mut location, host, &path::escape(path));
+            part.write(&mut location, host, || path::escape(path));
         }
         let rest = &path[self.prefix_bytes..];
         if !rest.is_empty() && self.parts().all(|part| *part != Part::Path) {
@@ -99,7 +100,7 @@ impl Redirect {
             location.extend(path::escape(rest));
         }
         for part in &self.end {
-            part.write(&mut location, host, &path::escape_as_value(path));
+            part.write(&mut location, host, || path::escape_as_value(path));
         }
         location
     }
@@ -110,12 +111,16 @@ impl Redirect {
 }
 
 impl Part {
-    fn write(&self, location: &mut Vec<u8>, host: &[u8], path: &[u8]) {
-        location.extend_from_slice(match self {
-            Self::Text(text) => text.as_bytes(),
-            Self::Host => host,
-            Self::Path => path,
-        });
+    fn write(&self, location: &mut Vec<u8>, host: &[u8], path: impl FnOnce() -> Vec<u8>) {
+        match self {
+            // A path may end with a slash.
+            Self::Text(text) if location.ends_with(b"/") => {
+                location.extend_from_slice(text.strip_prefix('/').unwrap_or(text).as_bytes());
+            }
+            Self::Text(text) => location.extend_from_slice(text.as_bytes()),
+            Self::Host => location.extend_from_slice(host),
+            Self::Path => location.extend(path()),
+        }
     }
 }
 
@@ -158,11 +163,12 @@ fn parts(mut text: &str) -> Result<Vec<Part>, String> {
     Ok(parts)
 }
 
-/// The word that a text begins with: a dollar and a name, or what stands in braces.
+/// The word that a text begins with: a dollar and a name, or what stands in braces, or both.
 fn word(text: &str) -> &str {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let end = match text.as_bytes() {
         [b'$', b'$', ..] => 2,
+        [b'$', b'{', ..] => text.find('}').map_or(2, |end| end + 1),
         [b'$', ..] => 1 + text[1..].find(|c| !is_of_name(c)).unwrap_or(text.len() - 1),
         _ => text.find('}').map_or(1, |end| end + 1),
     };
@@ -170,12 +176,16 @@ fn word(text: &str) -> &str {
 }
 
 fn unknown(word: &str) -> String {
-    let known = FOREIGN.iter().find(|(foreign, _)| *foreign == word);
+    let bare = word.strip_prefix("${").and_then(|word| word.strip_suffix('}'));
+    let bare = bare.map_or_else(|| word.to_owned(), |name| format!("${name}"));
+    let known = FOREIGN.iter().find(|(foreign, _)| *foreign == bare);
     let is_number = word.strip_prefix('$').is_some_and(|name| name.parse::<u8>().is_ok());
     let mend = match (word, known) {
         (_, Some((_, ours))) => format!("write {ours}"),
         ("$query", _) => "it stands at the end of a query, behind `?` or `&`".into(),
+        _ if word != bare && parts(&bare).is_ok() => format!("write `{bare}`"),
         ("$", _) => "write `$$` for a dollar".into(),
+        ("{" | "}", _) => "write %7B for {, and %7D for }".into(),
         _ if is_number => "the rest of the path goes along by itself".into(),
         _ => "write `$host`, `$path`, `?$query`, or `$$` for a dollar".into(),
     };
@@ -202,6 +212,8 @@ mod tests {
             ("/x?h=$host&$query", "/", "/b", "/x/b?h=a.test"),
             ("/$$5?a=$$query", "/", "/b", "/$5/b?a=$query"),
             ("$path.html", "/a", "/a", "/a.html"),
+            ("$path/b", "/", "/", "/b"),
+            ("$path/b", "/", "/a", "/a/b"),
         ];
         for (target, prefix, path, expected) in rows {
             let bytes = prefix.trim_end_matches('/').len();
@@ -217,16 +229,19 @@ mod tests {
         let rows = [
             ("https://$hosts", "$hosts stands for nothing here; write `$host`"),
             ("https://$host$request_uri", "write `$path?$query`"),
-            ("$scheme://a.test", "no place"),
+            ("$scheme://a.test", "write `https` or `http`"),
+            ("${host}/a", "write `$host`"),
+            ("https://${request_uri}", "write `$path?$query`"),
+            ("/a\\b", "what a URI cannot"),
             ("https://a.test/$1", "goes along by itself"),
             ("https://{host}{path}", "{host} stands for nothing here; write `$host`"),
-            ("https://a.test/{", "{ stands for nothing"),
+            ("https://a.test/{", "write %7B for {"),
             ("https://a.test/}", "} stands for nothing"),
             ("https://a.test/?a={x}b", "{x} stands for nothing"),
             ("https://a.test/$", "`$$` for a dollar"),
             ("https://a.test/?$query&a=b", "behind `?` or `&`"),
             ("https://a.test$query", "behind `?` or `&`"),
-            ("https://$host/$path", "leave out the one before it"),
+            ("https://$host/$path/", "leave out the one before it"),
             ("/$path", "leave out the one before it"),
             ("$path$path", "leave out the one before it"),
             ("https://$path", "leave out the one before it"),

@@ -192,8 +192,8 @@ const OWN: [(&str, &str); 6] = [
     ("Host", "each request names its host; say --host NAME"),
     ("Connection", "say --keeps request|session|client, which is how long a connection is kept"),
     ("Keep-Alive", "say --keeps request|session|client, which is how long a connection is kept"),
-    ("Content-Length", "the workload says what content a request has; leave it out"),
-    ("Transfer-Encoding", "the workload says what content a request has; leave it out"),
+    ("Content-Length", "the workload, or --body, says what content a request has; leave it out"),
+    ("Transfer-Encoding", "the workload, or --body, says what content a request has; leave it out"),
     ("Upgrade", "another protocol is not spoken here; leave it out"),
 ];
 
@@ -243,8 +243,8 @@ mod tests {
             ("host:a", Err("each request names its host; say --host NAME")),
             ("Connection: close", Err("say --keeps")),
             ("keep-alive: 5", Err("say --keeps")),
-            ("content-length: 5", Err("the workload says what content")),
-            ("Transfer-Encoding: chunked", Err("the workload says what content")),
+            ("content-length: 5", Err("the workload, or --body, says")),
+            ("Transfer-Encoding: chunked", Err("the workload, or --body, says")),
             ("Upgrade: h2c", Err("another protocol is not spoken here")),
         ];
         for (text, expected) in rows {

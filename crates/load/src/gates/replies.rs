@@ -43,10 +43,13 @@ fn mend(status: u16, results: &Results) -> &'static str {
         401 | 407 => "say a name and a password (--header)",
         403 => "nobody, or not this machine, may have it; its log says why",
         500.. => "that is the server's own error; its log says why",
-        // Files are of a workload, and a URL alone is not.
+        405 => "the server does not take this method; say another --method",
+        413 => "the server takes no such --body; send less",
+        421 => "the server has no host of this name; say --host NAME",
+        // Whoever has the files of a workload has them all.
         _ if results.verified.is_some() => OTHER_FILES,
-        404 | 410 => "there is nothing by that name; say another URL",
-        _ => "the server does not take this request; say another URL or method",
+        404 | 410 => "the server has nothing by that name; ask for what it has",
+        _ => "the server does not take this request; its log may say why",
     }
 }
 

@@ -163,7 +163,7 @@ a - - [01/Jul/1995:00:01:10 +0000] \"GET /c HTTP/1.0\" 200 -
     }
 
     #[test]
-    fn a_log_without_its_pauses_is_asked_at_once() {
+    fn sessions_without_pauses_begin_as_logged() {
         let choices = Choices { has_pauses: false, ..Choices::default() };
         let mut replay = read(Format::Clf, LOG.as_bytes(), &choices).unwrap();
         assert_eq!(times_ms(&replay), [0, 4000, 60_000]);

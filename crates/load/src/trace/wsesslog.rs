@@ -324,7 +324,7 @@ impl Reading {
             match word {
                 Argument::Method(method) => request.method = method,
                 Argument::Think(pause) => think = Some(pause),
-                Argument::Contents(content) => request.content = content,
+                Argument::Contents(content) => request.content = content.into(),
             }
         }
         self.requests += 1;

@@ -22,19 +22,19 @@ pub enum Address {
     Fd(RawFd),
 }
 
-/// The file of a Unix socket, and who may connect: whoever may write to it.
+/// The file of a Unix socket. A process that may write to it may connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnixAddress {
     /// Where it is.
     pub path: PathBuf,
-    /// Its permissions. By default everybody may connect, as the directory decides who comes near.
+    /// Its permissions.
     pub mode: u32,
-    /// By name or number; none: that of the process.
+    /// By name or number; none: the one that it gets when it is made, which stays.
     pub group: Option<String>,
 }
 
 impl UnixAddress {
-    /// Of a file that everybody may connect to.
+    /// All users may connect, as far as the directory lets them reach the file.
     pub const MODE_DEFAULT: u32 = 0o666;
 
     /// Options stand at the end, so that a path may have commas.
@@ -52,12 +52,16 @@ impl UnixAddress {
             }
             text = path;
         }
+        // What stands behind an option is one that is misspelt, and not the rest of a path.
+        if [",mode=", ",group="].iter().any(|option| text.contains(option)) {
+            return None;
+        }
         let mode = mode.unwrap_or(Self::MODE_DEFAULT);
         (!text.is_empty()).then(|| Self { path: text.into(), mode, group })
     }
 }
 
-/// Everybody may connect.
+/// With the default mode.
 impl<P: Into<PathBuf>> From<P> for UnixAddress {
     fn from(path: P) -> Self {
         Self { path: path.into(), mode: Self::MODE_DEFAULT, group: None }
@@ -184,7 +188,6 @@ mod tests {
                 "unix:/a,mode=0660,group=www-data",
             ),
             ("unix:/a,b,mode=0660", unix("/a,b", 0o660, None), "unix:/a,b,mode=0660"),
-            ("unix:/a,mode=0660,b", unix("/a,mode=0660,b", 0o666, None), "unix:/a,mode=0660,b"),
             ("fd:3", Some(Address::Fd(3)), "fd:3"),
         ];
         for (text, expected, written) in rows {
@@ -228,6 +231,9 @@ mod tests {
             "unix:/a,mode=+660",
             "unix:/a,mode=rw",
             "unix:/a,group=",
+            "unix:/a,mode=0660,b",
+            "unix:/a,mode=0660,gruop=a",
+            "unix:/a,mode=0660, group=a",
             "unix:/a,mode=0660,mode=0600",
             "unix:/a,group=a,mode=0600,group=a",
             "fd:",

@@ -5,11 +5,11 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::FileTypeExt;
 
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, sockopt};
+use rustix::net::{AddressFamily, sockopt};
 
 use super::address::UnixAddress;
 use super::socket::stream_socket;
-use super::socket_file::{group, is_stale};
+use super::socket_file::{SocketFile, address_of, group, is_stale};
 use crate::files::output::can_make;
 use crate::{Address, Listener};
 
@@ -57,7 +57,7 @@ impl Listener {
                 name.as_deref().map(group).transpose()?;
                 match std::fs::symlink_metadata(path) {
                     Ok(is) if !is.file_type().is_socket() => Err(Errno::ADDRINUSE.into()),
-                    _ => SocketAddrUnix::new(path).map_err(io::Error::from).and(can_make(path)),
+                    _ => address_of(path).and(can_make(path)),
                 }
             }
             Address::Port(_) | Address::Fd(_) => Ok(()),
@@ -76,8 +76,10 @@ impl Listener {
     }
 
     fn bind_unix(asked: &UnixAddress) -> io::Result<Self> {
-        let (fd, path) = (stream_socket(AddressFamily::UNIX)?, &asked.path);
-        let address = SocketAddrUnix::new(path)?;
+        let UnixAddress { path, mode, group: name } = asked;
+        // First, as a socket that is bound and does not listen yet looks left over.
+        let group = name.as_deref().map(group).transpose()?;
+        let (fd, address) = (stream_socket(AddressFamily::UNIX)?, address_of(path)?);
         match rustix::net::bind(&fd, &address) {
             Err(Errno::ADDRINUSE) if is_stale(path, &address)? => {
                 std::fs::remove_file(path)?;
@@ -85,12 +87,11 @@ impl Listener {
             }
             bound => bound?,
         }
-        let listener = Self::new(fd)?;
-        // Nobody can connect before it listens.
-        if let Err(e) = listener.set_access(&Address::Unix(asked.clone())) {
-            listener.remove_file();
-            return Err(e);
-        }
+        let file = SocketFile::bound_to(path).ok_or(Errno::ADDRINUSE)?;
+        // Connections are refused before it listens.
+        file.set_access(*mode, group).inspect_err(|_| file.remove())?;
+        let mut listener = Self::new(fd)?;
+        listener.file = Some(file);
         Ok(listener)
     }
 }

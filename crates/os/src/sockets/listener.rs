@@ -1,6 +1,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use super::socket::stream_socket;
-use super::socket_file::SocketFile;
+use super::socket_file::{SocketFile, group};
 use super::syn_filter;
 use crate::sharing::Descriptor;
 use crate::{Address, Socket};
@@ -25,7 +26,7 @@ pub struct Listener {
     /// Whoever did so has set a filter, which stays.
     is_filtered: bool,
     /// That of a Unix socket which was not lent.
-    file: Option<SocketFile>,
+    pub(super) file: Option<SocketFile>,
     /// How long receives and sends on blocking connections wait: nanoseconds, 0 for ever.
     timeouts_ns: [AtomicU64; 2],
 }
@@ -194,14 +195,25 @@ impl Listener {
     /// # Errors
     /// There is no such group, or this process may not give files to it; the file is another's.
     pub fn set_access(&self, address: &Address) -> io::Result<()> {
-        match (address, &self.file) {
-            (Address::Unix(asked), Some(file)) => file.set_access(asked),
-            _ => Ok(()),
-        }
+        let (Address::Unix(asked), Some(file)) = (address, &self.file) else { return Ok(()) };
+        file.set_access(asked.mode, asked.group.as_deref().map(group).transpose()?)
     }
 
-    /// Removes the file of a Unix socket, if it is still its own and was not handed over, because
-    /// nobody is to connect any more.
+    /// Device and inode of the file that a Unix socket was bound to, for a program that takes it
+    /// over.
+    #[must_use]
+    pub fn file_identity(&self) -> Option<(u64, u64)> {
+        self.file.as_ref().map(|file| file.identity)
+    }
+
+    /// With the file that the program before this one has bound it to.
+    #[must_use]
+    pub fn with_file(self, path: &Path, identity: (u64, u64)) -> Self {
+        Self { file: Some(SocketFile { path: path.to_owned(), identity }), ..self }
+    }
+
+    /// Removes the file of a Unix socket, if it is still its own and was not handed over by a
+    /// service manager: no client is to connect any more.
     pub fn remove_file(&self) {
         self.file.iter().for_each(SocketFile::remove);
     }
@@ -322,7 +334,7 @@ impl Listener {
         let listener = Self::listening(duplicate.into())?;
         // A server that was killed in a flood has left its own, which refuses clients for good.
         let is_filtered = syn_filter::is_others(&listener.fd)?;
-        Ok(Self { is_lent: true, is_filtered, file: None, ..listener })
+        Ok(Self { is_lent: true, is_filtered, ..listener })
     }
 
     /// One that listens already.
@@ -339,13 +351,12 @@ impl Listener {
     pub(super) fn new(fd: Descriptor) -> io::Result<Self> {
         let family = sockopt::socket_domain(&fd)?;
         let is_tcp = matches!(family, AddressFamily::INET | AddressFamily::INET6);
-        let file = if is_tcp { None } else { SocketFile::of(&fd) };
         let listener = Self {
             fd,
             is_tcp,
             is_lent: false,
             is_filtered: false,
-            file,
+            file: None,
             timeouts_ns: Default::default(),
         };
         listener.set_nodelay(true)?;

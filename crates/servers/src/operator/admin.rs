@@ -166,7 +166,7 @@ impl<'s> Admin<'s> {
         }
     }
 
-    /// Nobody listens any more.
+    /// Removes the file of its Unix socket.
     pub(crate) fn remove_file(&self) {
         if let Listening::At { listener, .. } = &self.listening {
             listener.remove_file();

@@ -15,6 +15,7 @@ mod lookout;
 mod number;
 mod rehearsal;
 mod serving;
+mod socket_files;
 mod split;
 mod start;
 mod upgrade;
@@ -97,7 +98,7 @@ pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
         wants_upgrade: false,
         gone: Totals::default(),
     };
-    supervisor.start(settings, program)?;
+    supervisor.start(settings, program).inspect_err(|_| supervisor.remove_files())?;
     program.voice.tell(match program.hangup {
         Hangup::Reloads => "SIGHUP reloads the settings",
         Hangup::Ends => {
@@ -110,7 +111,7 @@ pub fn serve(program: &mut Program<'_>) -> Result<(), Failure> {
     }
     // From now on nobody may be there to read.
     supervisor.serving().iter().for_each(|first| program.voice.goes_to(&first.server.errors));
-    let end = supervisor.supervise(program)?;
+    let end = supervisor.supervise(program).inspect_err(|_| supervisor.remove_files())?;
     let cut = supervisor.drain(end, program).map_err(blind)?;
     program.voice.tell(&ending::summary(&supervisor.totals()));
     if cut == 0 { Ok(()) } else { Err(Failure::Cut) }
@@ -361,11 +362,18 @@ impl Supervisor<'_> {
             program.voice.warn("some workers are not ready; the others serve");
         }
         if let Some(inheritance) = self.inheritance.take() {
+            let known = inheritance.addresses();
+            socket_files::set_access(&last.server, &known, &mut program.voice);
+            if let Some((address, listener)) = self.admin.listener(&last.server.settings) {
+                socket_files::set_access_of(listener, &address, &known, &mut program.voice);
+            }
             number::write(self.pid_file.as_mut(), &mut program.voice);
             inheritance.ready();
         }
         program.voice.goes_to(&last.server.errors);
         for generation in others.iter_mut().filter(|generation| generation.serves()) {
+            let known = &generation.server.settings.listen;
+            socket_files::set_access(&last.server, known, &mut program.voice);
             program
                 .voice
                 .tell(&format!("generation {} serves, {} retires", last.number, generation.number));
@@ -373,44 +381,6 @@ impl Supervisor<'_> {
         }
         tell(State::Ready);
         None
-    }
-
-    /// Starts the program that lies where this one did.
-    fn begin_upgrade(&mut self, program: &mut Program<'_>) {
-        if process::id() == 1 {
-            let why =
-                "the first process of a container cannot be replaced; start another container";
-            return program.voice.complain(&format!("not upgraded: {why}"));
-        }
-        let Some(serving) = self.serving() else { return };
-        let admin = self.admin.listener(&serving.server.settings);
-        match Upgrade::begin(&self.executable, &serving.server, admin, self.pid_file.as_ref()) {
-            Ok(upgrade) => self.upgrade = Some(upgrade),
-            Err(e) => {
-                let what = self.executable.display();
-                program.voice.complain(&format!("not upgraded: {what} cannot be started: {e}"));
-            }
-        }
-    }
-
-    /// Another program serves. What was asked for meanwhile is asked of it: it has perhaps read
-    /// its settings, or opened its logs, before.
-    fn hand_on(&mut self, program: &mut Program<'_>) {
-        let Some(upgrade) = self.upgrade.take() else { return };
-        tell(State::Replaced(upgrade.pid));
-        let pid = upgrade.pid;
-        program.voice.tell(&format!("process {pid} serves in its place; this one retires"));
-        self.admin.hand_on();
-        if let Some(file) = self.pid_file.take() {
-            upgrade.take_number(file);
-        }
-        let missed = [
-            (self.wants_reload, Signal::Hup),
-            (self.wants_upgrade, Signal::Usr2),
-            (upgrade.misses_logs, Signal::Usr1),
-        ];
-        let missed = missed.into_iter().filter(|(is_missed, _)| *is_missed);
-        missed.for_each(|(_, signal)| upgrade.pass_on(signal));
     }
 
     /// Takes note of workers that have ended.

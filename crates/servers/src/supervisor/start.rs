@@ -216,7 +216,7 @@ fn bind(settings: &Settings, before: &Before<'_>) -> Result<Vec<Vec<Arc<Listener
         (Queues::Own, Some(row)) => row.workers_max(settings) as usize,
         _ => 1,
     };
-    let mut bound = Vec::new();
+    let mut bound: Vec<Vec<Arc<Listener>>> = Vec::new();
     for (at, address) in settings.listen.iter().enumerate() {
         let others =
             settings.listen[..at].iter().filter(|other| other.is_same_place(address)).count();
@@ -224,6 +224,9 @@ fn bind(settings: &Settings, before: &Before<'_>) -> Result<Vec<Vec<Arc<Listener
         let listeners = known.and_then(|known| bind_to(settings, address, known, queues));
         let listeners = listeners.map_err(|e| {
             let is_first = matches!(before, Before::Nobody);
+            if is_first {
+                bound.iter().flatten().for_each(|listener| listener.remove_file());
+            }
             Failure::Machine(refusal(settings, at, &e, is_first))
         })?;
         listeners.iter().try_for_each(|listener| adjust(listener, address, settings))?;
@@ -243,7 +246,6 @@ fn bind_to(
     let mut listeners = known;
     // Also those that were stopped, because fewer workers served.
     listeners.iter().try_for_each(|known| known.listen(backlog))?;
-    listeners.iter().try_for_each(|known| known.set_access(address))?;
     if listeners.is_empty() {
         let listener = Listener::bind(address, backlog)?;
         // Whoever had a socket that is lent may have left it refusing, and may have forbidden to
@@ -296,14 +298,14 @@ fn hand_on_patience(
 pub(crate) fn refusal(settings: &Settings, at: usize, error: &io::Error, is_first: bool) -> String {
     let is_unix = matches!(settings.listen[at], Address::Unix(_));
     let mend = match error.kind() {
+        io::ErrorKind::AddrInUse if !is_first => {
+            "if this server has it by another spelling, keep that; or choose another address"
+        }
         io::ErrorKind::AddrInUse if is_unix => {
             "another program or file has it; stop or remove that, or choose another path"
         }
-        io::ErrorKind::AddrInUse if !is_first => {
-            "if this server has it by another spelling, keep that; or choose another port"
-        }
         io::ErrorKind::PermissionDenied if is_unix => {
-            "restart as root, as who may write there, or as a member of the group"
+            "start as root, or as a user who may write there and is in the group"
         }
         io::ErrorKind::NotFound if is_unix => "make its directory or group, or name others",
         io::ErrorKind::AddrInUse => "another program has it; stop that or choose another port",

@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use measure::Instant;
+use os::notify::State;
 use os::process::{self, Pid};
 use os::{Address, Listener, PidFile, Signal, Wake};
 
+use super::{Program, Supervisor, tell};
 use crate::shared::server::Server;
 
 /// The process that hands over, the descriptor that wakes it, then descriptor and address of each
@@ -24,6 +26,9 @@ const ADMIN: &str = "admin ";
 
 /// Before the number of a socket behind the first at an address.
 const QUEUE: &str = "queue ";
+
+/// Before device and inode of the file of a Unix socket, which stand before the marks above.
+const FILE: &str = "file ";
 
 /// Before the path of the file with this process's number.
 const PID_FILE: &str = "pid-file ";
@@ -42,7 +47,7 @@ pub(crate) struct Inheritance {
     ready: Wake,
     listeners: Vec<Inherited>,
     /// Where the operator is answered.
-    admin: Option<(Address, RawFd)>,
+    admin: Option<Inherited>,
     pid_file: Option<(PathBuf, RawFd)>,
 }
 
@@ -52,6 +57,8 @@ struct Inherited {
     /// At one address there may be several: how many began to listen before it.
     queue: usize,
     number: RawFd,
+    /// Device and inode of a Unix socket's file.
+    file: Option<(u64, u64)>,
 }
 
 /// Where this program lies, by the name that it was called by: where that is a link, it may lead to
@@ -92,7 +99,10 @@ impl Upgrade {
         });
         let admin = admin.map(|(address, listener)| (String::from(ADMIN), address, listener));
         for (mark, address, listener) in site.chain(admin) {
-            text.push_str(&format!("{} {mark}{address}\n", listener.number()));
+            let file = listener.file_identity();
+            let file =
+                file.map_or_else(String::new, |(device, inode)| format!("{FILE}{device} {inode} "));
+            text.push_str(&format!("{} {file}{mark}{address}\n", listener.number()));
             kept.push(listener.as_fd_ref());
         }
         // A line of its own for each: a path with an end of a line in it is not handed on.
@@ -147,8 +157,10 @@ impl Inheritance {
         for line in lines {
             let (number, said) = line.split_once(' ')?;
             let number = number.parse().ok()?;
+            let (file, said) = file_of(said)?;
             if let Some(address) = said.strip_prefix(ADMIN) {
-                admin = Some((address.parse().ok()?, number));
+                let (address, queue) = (address.parse().ok()?, 0);
+                admin = Some(Inherited { address, queue, number, file });
             } else if let Some(path) = said.strip_prefix(PID_FILE) {
                 pid_file = Some((path.into(), number));
             } else {
@@ -157,7 +169,7 @@ impl Inheritance {
                     None => ("0", said),
                 };
                 let (queue, address) = (queue.parse().ok()?, address.parse().ok()?);
-                listeners.push(Inherited { address, queue, number });
+                listeners.push(Inherited { address, queue, number, file });
             }
         }
         Some(Self { ready, listeners, admin, pid_file })
@@ -177,16 +189,18 @@ impl Inheritance {
             is_there && firsts == others + 1
         };
         let these = self.listeners.iter().filter(are_these);
-        these.map(|known| taken_over(&known.address, known.number)).collect()
+        these.map(taken_over).collect()
     }
 
     /// The same of where the operator is answered.
     pub(crate) fn admin(&self, address: &Address) -> Option<io::Result<Arc<Listener>>> {
-        let admin = self.admin.iter().find(|(known, _)| known.is_same_place(address));
-        admin.map(|(known, number)| {
-            let listener = taken_over(known, *number)?;
-            listener.set_access(address).map(|()| listener)
-        })
+        let admin = self.admin.iter().find(|known| known.address.is_same_place(address));
+        admin.map(taken_over)
+    }
+
+    /// All addresses, as the program before this one had them.
+    pub(crate) fn addresses(&self) -> Vec<Address> {
+        self.listeners.iter().chain(&self.admin).map(|known| known.address.clone()).collect()
     }
 
     /// The file that has the number of who hands over, if it is that one; else whoever hands over
@@ -206,11 +220,10 @@ impl Inheritance {
     /// Tells whoever handed over that this program serves. Where it does not listen any more
     /// nobody does: the kernel would otherwise go on queueing clients there.
     pub(crate) fn ready(self) {
-        let site = self.listeners.iter().map(|known| (&known.address, known.number));
-        let all = site.chain(self.admin.iter().map(|(address, number)| (address, *number)));
-        let own = all.filter(|(known, _)| !matches!(known, Address::Fd(_)));
+        let all = self.listeners.iter().chain(&self.admin);
         // What this program uses was taken over before and is not taken over twice.
-        for listener in own.filter_map(|(_, number)| Listener::take_over(number).ok()) {
+        for listener in all.filter(|known| !known.is_lent()).filter_map(|own| taken_over(own).ok())
+        {
             let _ = listener.stop();
             listener.remove_file();
         }
@@ -218,11 +231,68 @@ impl Inheritance {
     }
 }
 
-fn taken_over(address: &Address, number: RawFd) -> io::Result<Arc<Listener>> {
-    let listener = match address {
-        // A service manager's stays the manager's.
-        Address::Fd(_) => Listener::bind(&Address::Fd(number), u32::MAX),
-        _ => Listener::take_over(number),
-    };
-    listener.map(Arc::new)
+impl Inherited {
+    /// Whether it is a service manager's, and stays so.
+    const fn is_lent(&self) -> bool {
+        matches!(self.address, Address::Fd(_))
+    }
+}
+
+fn taken_over(known: &Inherited) -> io::Result<Arc<Listener>> {
+    if known.is_lent() {
+        return Listener::bind(&Address::Fd(known.number), u32::MAX).map(Arc::new);
+    }
+    let listener = Listener::take_over(known.number)?;
+    Ok(Arc::new(match (&known.address, known.file) {
+        (Address::Unix(unix), Some(identity)) => listener.with_file(&unix.path, identity),
+        _ => listener,
+    }))
+}
+
+/// Device and inode at the beginning of what is said of a socket, and the rest.
+fn file_of(said: &str) -> Option<(Option<(u64, u64)>, &str)> {
+    let Some(said) = said.strip_prefix(FILE) else { return Some((None, said)) };
+    let (device, said) = said.split_once(' ')?;
+    let (inode, said) = said.split_once(' ')?;
+    Some((Some((device.parse().ok()?, inode.parse().ok()?)), said))
+}
+
+impl Supervisor<'_> {
+    /// Starts the program that lies where this one did.
+    pub(super) fn begin_upgrade(&mut self, program: &mut Program<'_>) {
+        if process::id() == 1 {
+            let why =
+                "the first process of a container cannot be replaced; start another container";
+            return program.voice.complain(&format!("not upgraded: {why}"));
+        }
+        let Some(serving) = self.serving() else { return };
+        let admin = self.admin.listener(&serving.server.settings);
+        match Upgrade::begin(&self.executable, &serving.server, admin, self.pid_file.as_ref()) {
+            Ok(upgrade) => self.upgrade = Some(upgrade),
+            Err(e) => {
+                let what = self.executable.display();
+                program.voice.complain(&format!("not upgraded: {what} cannot be started: {e}"));
+            }
+        }
+    }
+
+    /// Another program serves. What was asked for meanwhile is asked of it: it has perhaps read
+    /// its settings, or opened its logs, before.
+    pub(super) fn hand_on(&mut self, program: &mut Program<'_>) {
+        let Some(upgrade) = self.upgrade.take() else { return };
+        tell(State::Replaced(upgrade.pid));
+        let pid = upgrade.pid;
+        program.voice.tell(&format!("process {pid} serves in its place; this one retires"));
+        self.admin.hand_on();
+        if let Some(file) = self.pid_file.take() {
+            upgrade.take_number(file);
+        }
+        let missed = [
+            (self.wants_reload, Signal::Hup),
+            (self.wants_upgrade, Signal::Usr2),
+            (upgrade.misses_logs, Signal::Usr1),
+        ];
+        let missed = missed.into_iter().filter(|(is_missed, _)| *is_missed);
+        missed.for_each(|(_, signal)| upgrade.pass_on(signal));
+    }
 }

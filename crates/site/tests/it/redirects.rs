@@ -71,6 +71,8 @@ fn redirects_that_lead_back_are_refused() {
         (vec![("/", redirect("/", 301))], 1),
         (vec![("/docs", redirect("/docs/", 301))], 1),
         (vec![("/", redirect("/page?q#f", 302))], 1),
+        (vec![("/", redirect("$path/", 301))], 1),
+        (vec![("/", redirect("/$host$path", 301))], 1),
         (vec![elsewhere(), ("/a", redirect("/a/b", 301))], 2),
         (
             vec![

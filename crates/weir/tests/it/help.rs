@@ -72,7 +72,7 @@ fn what_has_no_flag_leads_to_its_document() {
         (["serve", "--compress"], "such as a.css.gz"),
         (["serve", "--daemon"], "docs/host.md#systemd"),
         (["load", "--latency"], "always in the report"),
-        (["load", "--body"], "no body"),
+        (["load", "--http2"], "HTTP/1.1 over TCP"),
     ];
     for (arguments, words) in rows {
         let (code, _, errors) = weir(&arguments);

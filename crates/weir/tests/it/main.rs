@@ -24,6 +24,7 @@ mod stall;
 #[path = "../support/mod.rs"]
 mod support;
 mod trace;
+mod translations;
 
 /// Architectures that are tested at the same time: as many servers, clients and threads of theirs
 /// as a machine with two processors still serves before any patience of a test is over.

@@ -93,11 +93,13 @@ fn a_socket_file_stays_while_a_server_serves_in_its_place() {
     configure(&home, &listen(&home, "site", ",mode=0600"));
     server.signal(Signal::HUP);
     server.await_line("retires");
+    assert!(await_true(PATIENCE, || mode(&path) == 0o600), "after a reload");
     check(0o600, "a reload");
     configure(&home, &listen(&home, "site", ",mode=0640"));
     server.signal(Signal::USR2);
     let next = server.await_next();
     assert!(server.ended(PATIENCE).is_some(), "the old program stays");
+    assert!(await_true(PATIENCE, || mode(&path) == 0o640), "after an upgrade");
     check(0o640, "an upgrade");
     send(next, Signal::TERM);
     assert!(await_true(PATIENCE, || !is_there(next)), "the new program stays");
@@ -115,7 +117,7 @@ fn a_socket_file_goes_when_its_address_is_left_out() {
     configure(&home, &both("two"));
     server.signal(Signal::HUP);
     server.await_line("retires");
-    assert!(!one.exists(), "after a reload");
+    assert!(await_true(PATIENCE, || !one.exists()), "after a reload");
     check_serves(&two);
     configure(&home, &both("one"));
     server.signal(Signal::USR2);
@@ -124,6 +126,57 @@ fn a_socket_file_goes_when_its_address_is_left_out() {
     check_serves(&one);
     send(next, Signal::TERM);
     assert!(await_true(PATIENCE, || !is_there(next)), "the new program stays");
+}
+
+/// Another program has its name by the time of an upgrade, and its address is left out then.
+#[test]
+fn a_socket_file_that_another_made_survives_an_upgrade() {
+    let home = Home::new(Fixture::new());
+    let path = home.path("site");
+    configure(&home, &listen(&home, "site", ""));
+    let mut server = home.serve(&Program::Weir.path());
+    server.await_line("serves as process");
+    fs::remove_file(&path).expect("removed");
+    let _another = UnixListener::bind(&path).expect("another");
+    let before = (inode(&path), mode(&path));
+    configure(&home, &listen(&home, "other", ""));
+    server.signal(Signal::USR2);
+    let next = server.await_next();
+    assert!(server.ended(PATIENCE).is_some(), "the old program stays");
+    send(next, Signal::TERM);
+    assert!(await_true(PATIENCE, || !is_there(next)), "the new program stays");
+    assert_eq!((inode(&path), mode(&path)), before);
+}
+
+#[test]
+fn a_socket_file_stays_closed_where_a_reload_fails() {
+    let home = Home::new(Fixture::new());
+    let path = home.path("site");
+    configure(&home, &listen(&home, "site", ",mode=0600"));
+    let mut server = home.serve(&Program::Weir.path());
+    server.await_line("serves as process");
+    let trace = format!("trace = {:?}\n", home.path("no/trace"));
+    configure(&home, &(listen(&home, "site", "") + &trace));
+    server.signal(Signal::HUP);
+    server.await_line("not reloaded");
+    assert_eq!(mode(&path), 0o600);
+    server.stop();
+}
+
+#[test]
+fn a_socket_file_goes_where_a_start_fails() {
+    let home = Home::new(Fixture::new());
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = taken.local_addr().expect("an address").to_string();
+    let site = format!("unix:{}", home.path("site").display());
+    let admin = format!("admin = \"unix:{}\"\n", home.path("admin").display());
+    let text = format!("listen = [{site:?}, {taken:?}]\n{admin}");
+    configure(&home, &text);
+    let mut command = Command::new(Program::Weir.path());
+    command.args(["serve", "--config"]).arg(home.path("weir.toml"));
+    let (code, _, said) = run(&mut command).expect("weir");
+    assert!(code != Some(0) && said.contains(&taken), "{said}");
+    assert!(!home.path("site").exists() && !home.path("admin").exists(), "a file stays");
 }
 
 #[test]
