@@ -75,13 +75,13 @@ fn places(section: &Section<'_>, faults: &mut Vec<Fault>) -> Vec<String> {
     if item.elements().is_empty() {
         faults.push(item.fault("is empty; write `/` for every path"));
     }
-    let written = item.strings(faults).into_iter();
-    let judged = written.map(|(item, written)| prefix(written).map_err(|told| item.fault(told)));
     let mut places = Vec::new();
-    judged.for_each(|judged| match judged {
-        Ok(place) => places.push(place),
-        Err(fault) => faults.push(fault),
-    });
+    for (item, written) in item.strings(faults) {
+        match prefix(written) {
+            Ok(place) => places.push(place),
+            Err(told) => faults.push(item.fault(told)),
+        }
+    }
     places
 }
 

@@ -114,8 +114,9 @@ const GATES: [(&str, Judged, Gate); 12] = [
 const ANSWERED: &str = "answered";
 const LOSSES: &str = "losses";
 
-/// What each gate found, where nobody answered that first, and of wrong replies and lost requests
-/// what there are more of; of a run in which nothing was measured, that alone.
+/// Returns what each gate found, in the order of the gates with three exceptions. If no reply came,
+/// that finding stands first. If more requests were lost than answered wrongly, `losses` stands
+/// before `correct`. If nothing was measured, the other findings are left out.
 #[must_use]
 pub fn findings(results: &Results, limits: &Limits) -> Vec<Finding> {
     let found = |&(name, _, gate): &(&'static str, Judged, Gate)| {
@@ -126,7 +127,7 @@ pub fn findings(results: &Results, limits: &Limits) -> Vec<Finding> {
     if findings[0].verdict == Verdict::Fails {
         findings.truncate(1);
     }
-    // What a generator does that nobody answers explains nothing.
+    // If no reply came, how the generator did explains nothing.
     let unanswered = |of: &Finding| of.gate == ANSWERED && of.verdict == Verdict::Fails;
     if let Some(place) = findings.iter().position(unanswered) {
         findings[..=place].rotate_right(1);

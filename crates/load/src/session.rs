@@ -55,6 +55,19 @@ pub enum Method {
     Options,
 }
 
+impl Method {
+    /// All methods by their names. TRACE, PROPFIND and REPORT, which httperf knows as well, request
+    /// nothing that a static site has.
+    pub(crate) const NAMES: [(&str, Self); 6] = [
+        ("GET", Self::Get),
+        ("HEAD", Self::Head),
+        ("POST", Self::Post),
+        ("PUT", Self::Put),
+        ("DELETE", Self::Delete),
+        ("OPTIONS", Self::Options),
+    ];
+}
+
 impl Request {
     /// A GET of a file, at once.
     #[must_use]

@@ -51,8 +51,16 @@ impl Hosts {
     }
 }
 
+/// The requested host's name for a URI: in lower case, without its port. `None` if it holds a
+/// character that no name in the DNS has, which a name below a star may.
+pub(crate) fn plain_name(asked: &[u8]) -> Option<Vec<u8>> {
+    let name = name_of(asked).to_ascii_lowercase();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(byte);
+    name.iter().all(is_plain).then_some(name)
+}
+
 /// A host without its port and without the dot that a name in full may end with.
-pub(crate) fn name_of(host: &[u8]) -> &[u8] {
+fn name_of(host: &[u8]) -> &[u8] {
     let end = match host {
         [b'[', ..] => host.iter().position(|&byte| byte == b']').map(|at| at + 1),
         _ => host.iter().position(|&byte| byte == b':'),

@@ -171,10 +171,10 @@ fn followed(place: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a rule does not lead to a host that a client has named.
+/// Refuses a redirect to `$host` in the host `*`, because there a client chooses the name.
 ///
 /// # Errors
-/// It does.
+/// The rule is such a redirect.
 pub(crate) fn host_of(rule: &Rule, host: &Host) -> Result<(), String> {
     let Effect::Redirect { to, status } = &rule.effect else { return Ok(()) };
     let names_host = Redirect::new(0, to, *status)?.names_host();

@@ -101,14 +101,6 @@ impl Plan {
         self.hosts.of(asked)
     }
 
-    /// The name of a host as another request may ask for it: in lower case, without a port.
-    /// Nothing: it has what no name in the DNS has, and is asked for below a star.
-    pub(crate) fn host_name(asked: &[u8]) -> Option<Vec<u8>> {
-        let name = crate::hosts::name_of(asked).to_ascii_lowercase();
-        let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(byte);
-        name.iter().all(is_of_name).then_some(name)
-    }
-
     /// The place of the ruling for a path as [`path::translate`] gives it.
     pub(crate) fn ruling(&self, host: usize, path: &[u8], head: &Head<'_>) -> u32 {
         let (zones, variants) = &self.courses[host];

@@ -13,6 +13,7 @@ use crate::disk::{Disk, Reached, Unread};
 use crate::guard::{Verification, Worth};
 use crate::hints::{Hints, Missing};
 use crate::homes::Homes;
+use crate::hosts;
 use crate::plan::{Applied, Plan, Unreached};
 use crate::redirect::Redirect;
 use crate::refused::{Hint, Refused};
@@ -393,11 +394,14 @@ impl Site {
         let wanted = match &ruling.outcome {
             Outcome::Files(place) => Cow::Borrowed(&path[place.at.len()..]),
             Outcome::Redirect(redirect) => {
-                let host = Plan::host_name(head.host());
-                if redirect.names_host() && host.is_none() {
+                let host = match redirect.names_host() {
+                    true => hosts::plain_name(head.host()),
+                    false => Some(Vec::new()),
+                };
+                let Some(host) = host else {
                     return found(ruling.dressed(Status::BAD_REQUEST));
-                }
-                Cow::Owned(redirect.location(&host.unwrap_or_default(), &path))
+                };
+                Cow::Owned(redirect.location(&host, &path))
             }
             Outcome::Answer(_) => Cow::Borrowed(&b""[..]),
         };

@@ -30,7 +30,7 @@ const OTHER_FILES: &str =
     "the server does not serve this workload; compare its files with the workload's";
 
 const BREAKS_OFF: &str = "the server was stopped, or breaks off; its log says why";
-const NOBODY_LISTENS: &str =
+const NO_LISTENER: &str =
     "nothing listens there any more, or only now and then; look into the server's log";
 const DROPS: &str = "the server, or what is before it, drops connections, and what it answers says \
      nothing of the others; look into its log, or lower the load";
@@ -41,12 +41,12 @@ fn mend(status: u16, results: &Results) -> &'static str {
     match status {
         300..=399 => "ask for the place where they lead",
         401 | 407 => "say a name and a password (--header)",
-        403 => "nobody, or not this machine, may have it; its log says why",
+        403 => "the server does not permit this request; its log says why",
         500.. => "that is the server's own error; its log says why",
         405 => "the server does not take this method; say another --method",
         413 => "the server takes no such --body; send less",
         421 => "the server has no host of this name; say --host NAME",
-        // Whoever has the files of a workload has them all.
+        // A server that was given the files of a workload has all of them.
         _ if results.verified.is_some() => OTHER_FILES,
         404 | 410 => "the server has nothing by that name; ask for what it has",
         _ => "the server does not take this request; its log may say why",
@@ -90,7 +90,7 @@ pub(super) fn correct(results: &Results, _: &Limits) -> (Verdict, String) {
     ];
     faults.extend(others);
     faults.retain(|(count, ..)| *count > 0);
-    // What to do is said of what happened most.
+    // The remedy is that of the most frequent fault.
     faults.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
     if let Some((_, _, mend)) = faults.first() {
         let told = faults.iter().map(|(count, what, _)| format!("{} {what}", units::count(*count)));
@@ -145,6 +145,6 @@ pub(super) fn losses(results: &Results, _: &Limits) -> (Verdict, String) {
         "the share of requests whose connection was refused ({told_refused}) or dropped \
          ({told_dropped}) is"
     );
-    let mend = if refused > dropped { NOBODY_LISTENS } else { DROPS };
+    let mend = if refused > dropped { NO_LISTENER } else { DROPS };
     at_most(&what, lost.ratio(), TIMEOUTS_MAX, mend)
 }

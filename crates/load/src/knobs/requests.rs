@@ -47,23 +47,15 @@ pub(super) const METHOD: Knob<Choices> = Knob {
     reason: "how files are asked for (-m); by default the workload's own, mostly GET, and POST \
              with a --body",
     set: |choices, value| {
-        choices.behaviour.method = Some(values::word(value, &METHODS)?);
+        choices.behaviour.method = Some(values::word(value, &Method::NAMES)?);
         Ok(())
     },
     show: |choices| {
         let method = choices.behaviour.method;
-        method.map_or_else(|| String::from(OWN), |method| values::shown_word(&method, &METHODS))
+        method
+            .map_or_else(|| String::from(OWN), |method| values::shown_word(&method, &Method::NAMES))
     },
 };
-
-const METHODS: [(&str, Method); 6] = [
-    ("GET", Method::Get),
-    ("HEAD", Method::Head),
-    ("POST", Method::Post),
-    ("PUT", Method::Put),
-    ("DELETE", Method::Delete),
-    ("OPTIONS", Method::Options),
-];
 
 pub(super) const BODY: Knob<Choices> = Knob {
     name: "body",

@@ -43,7 +43,7 @@ struct Written {
 
 #[derive(Deserialize)]
 struct Asked {
-    /// Since Caddy 2.7: whom a trusted proxy names.
+    /// The client that a trusted proxy names, since Caddy 2.7.
     client_ip: Option<String>,
     remote_ip: String,
     method: String,

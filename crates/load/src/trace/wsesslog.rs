@@ -51,16 +51,6 @@ const CONTENTS_BYTES_MAX: usize = 256 << 20;
 /// A longer pause is a slip: no run lasts so long.
 pub(crate) const THINK_S_MAX: f64 = 86_400.0;
 
-/// TRACE, PROPFIND and REPORT, which httperf knows too, ask for nothing that a static site has.
-const METHODS: [(&str, Method); 6] = [
-    ("GET", Method::Get),
-    ("HEAD", Method::Head),
-    ("POST", Method::Post),
-    ("PUT", Method::Put),
-    ("DELETE", Method::Delete),
-    ("OPTIONS", Method::Options),
-];
-
 impl Wsesslog {
     /// Reads a file; `think` follows bursts that have no pause of their own (httperf's X).
     ///
@@ -195,7 +185,7 @@ fn write_session(
         for (place, request) in requests.iter().enumerate() {
             let indent = if place > 0 { "\t" } else { "" };
             write!(to, "{indent}{}", files.file(request.file).target)?;
-            let method = METHODS.iter().find(|(_, method)| *method == request.method);
+            let method = Method::NAMES.iter().find(|(_, method)| *method == request.method);
             let (name, _) = method.expect("each method has a name");
             if request.method != Method::Get {
                 write!(to, " method={name}")?;
@@ -384,9 +374,9 @@ fn argument(rest: &mut &[u8]) -> Result<Option<Argument>, String> {
 }
 
 fn method(name: &str) -> Result<Method, String> {
-    let known = METHODS.iter().find(|(known, _)| *known == name);
+    let known = Method::NAMES.iter().find(|(known, _)| *known == name);
     known.map(|(_, method)| *method).ok_or_else(|| {
-        let all = METHODS.map(|(known, _)| known).join(", ");
+        let all = Method::NAMES.map(|(known, _)| known).join(", ");
         format!("the method `{name}` is none of {all}")
     })
 }

@@ -14,11 +14,12 @@ use crate::files::output::can_make;
 use crate::{Address, Listener};
 
 impl Listener {
-    /// Listens. A Unix socket's file that nobody listens on any more is replaced. A descriptor is
-    /// used through a duplicate, and its original kept from programs started later.
+    /// Listens at an address. The file of a Unix socket is replaced if no process listens there any
+    /// more. A descriptor is used through a duplicate, and its original is kept from programs
+    /// started later.
     ///
     /// # Errors
-    /// The address is in use, not this machine's, not permitted, or a name nobody knows;
+    /// The address is in use, not this machine's, not permitted, or an unknown name;
     /// `InvalidInput` for a descriptor that is no listening stream socket. As [`Self::set_access`].
     pub fn bind(address: &Address, backlog: u32) -> io::Result<Self> {
         let listener = match address {
@@ -104,7 +105,7 @@ fn bind_first(
     for address in addresses {
         match Listener::bind_inet(address, v6_only) {
             Ok(listener) => return Ok(listener),
-            // Somebody else has it: the next address would not be what was asked for.
+            // Another socket has the port: the next address would not be the requested one.
             Err(e) if e.kind() == io::ErrorKind::AddrInUse => return Err(e),
             Err(e) => last = e,
         }

@@ -25,7 +25,7 @@ pub struct Listener {
     is_lent: bool,
     /// Whoever did so has set a filter, which stays.
     is_filtered: bool,
-    /// That of a Unix socket which was not lent.
+    /// The file that a Unix socket was bound to; `None` for TCP, and for a socket that was lent.
     pub(super) file: Option<SocketFile>,
     /// How long receives and sends on blocking connections wait: nanoseconds, 0 for ever.
     timeouts_ns: [AtomicU64; 2],

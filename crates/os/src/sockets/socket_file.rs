@@ -22,15 +22,15 @@ pub(super) struct SocketFile {
 }
 
 impl SocketFile {
-    /// What a socket was just bound to; none: it is gone already.
+    /// The file that a socket was just bound to; `None` if the file is gone already.
     pub(super) fn bound_to(path: &Path) -> Option<Self> {
         let is = symlink_metadata(path).ok()?;
         let identity = (is.dev(), is.ino());
         is.file_type().is_socket().then(|| Self { path: path.to_owned(), identity })
     }
 
-    /// Gives it a mode, and a group if one is named. Not through a link: whoever may write to the
-    /// directory would choose whose file is changed.
+    /// Sets the mode, and the group if one is given. A symbolic link is not followed, because a
+    /// user who may write to the directory would choose which file is changed.
     ///
     /// # Errors
     /// As [`Listener::set_access`](crate::Listener::set_access).
@@ -53,8 +53,8 @@ impl SocketFile {
         Ok(())
     }
 
-    /// Removes it, if it is still there. A process that may not leaves it to the next server at
-    /// this path, which replaces it.
+    /// Removes the file, if the path still leads to it. If this process has no right to, the file
+    /// stays, and the next server at this path replaces it.
     pub(super) fn remove(&self) {
         let is_it = |is: std::fs::Metadata| (is.dev(), is.ino()) == self.identity;
         if symlink_metadata(&self.path).is_ok_and(is_it) {
@@ -89,10 +89,10 @@ pub(super) fn group(name: &str) -> io::Result<u32> {
     })
 }
 
-/// Whether a socket's file is left over from a process that is gone: connections are refused. A
-/// server that has bound it and does not listen yet, or listens between this question and the
-/// removal, loses its name. Whoever may write to the directory may exchange the file meanwhile; of
-/// what lies elsewhere nothing is removed.
+/// Returns whether a socket's file is left over from a process that has ended: connections are
+/// refused. A server that has bound the file and does not listen yet, or begins to listen between
+/// this check and the removal, loses its name. A user who may write to the directory can exchange
+/// the file meanwhile, but nothing outside of the directory is removed.
 pub(super) fn is_stale(path: &Path, address: &SocketAddrUnix) -> io::Result<bool> {
     if !symlink_metadata(path)?.file_type().is_socket() {
         return Ok(false);

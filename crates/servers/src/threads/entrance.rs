@@ -207,7 +207,7 @@ pub(super) trait Threads: Sync {
 pub(crate) struct Held<'p> {
     entrance: &'p Entrance<'p>,
     threads: &'p dyn Threads,
-    /// `None` in its end only.
+    /// The registered connection; `None` only while this is dropped.
     hold: Option<Arc<Hold>>,
 }
 

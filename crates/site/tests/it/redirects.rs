@@ -88,7 +88,7 @@ fn redirects_that_lead_back_are_refused() {
         (vec![("/", redirect("https://a/", 301))], 0),
         (vec![("/", redirect("//a/", 301))], 0),
         (vec![("/", redirect("/.x", 301))], 0),
-        // Nobody is led by it.
+        // No request meets the redirect.
         (vec![("/a", Effect::Answer(Status::GONE)), ("/a", redirect("/a", 301))], 0),
     ];
     for (rules, line) in rows {

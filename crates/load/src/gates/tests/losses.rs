@@ -41,13 +41,13 @@ fn losses_above_a_tenth_make_a_run_invalid() {
 }
 
 #[test]
-fn what_befell_most_requests_is_told_first() {
+fn more_lost_requests_than_wrong_replies_are_reported_first() {
     let is_first = |change: Change| {
         let findings = findings(&results(15, change), &Limits::default());
         let mut both = findings.iter().map(|finding| finding.gate);
         both.find(|gate| matches!(*gate, "losses" | "correct"))
     };
-    // One reply breaks off before nobody listens any more.
+    // The server is killed: one reply breaks off, and later connections are refused.
     let stops = |number, record: &mut Record| match number {
         600 => record.outcome = Outcome::Ended(Step::Reply),
         601.. => record.outcome = Outcome::Refused,

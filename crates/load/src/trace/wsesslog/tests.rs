@@ -139,7 +139,7 @@ fn any_workload_is_written_with_all_its_pauses() {
 }
 
 fn request() -> impl Strategy<Value = (u8, usize, Vec<u8>)> {
-    (0_u8..5, 0..METHODS.len(), prop::collection::vec(any::<u8>(), 0..20))
+    (0_u8..5, 0..Method::NAMES.len(), prop::collection::vec(any::<u8>(), 0..20))
 }
 
 proptest! {
@@ -164,7 +164,7 @@ proptest! {
             }) as u32)
         };
         let mut request = |(name, method, content): (u8, usize, Vec<u8>)| Request {
-            method: METHODS[method].1,
+            method: Method::NAMES[method].1,
             content: content.into(),
             ..Request::get(id(name))
         };

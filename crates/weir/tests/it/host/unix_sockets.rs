@@ -27,6 +27,26 @@ fn configure(home: &Home, settings: &str) {
     home.configure(&combinations(Program::Weir)[0], settings);
 }
 
+/// A server whose worker is there.
+fn serve(home: &Home) -> Server {
+    let mut server = home.serve(&Program::Weir.path());
+    server.await_line("serves as process");
+    server
+}
+
+/// Returns the process of the next program, when the one before it has ended.
+fn upgrade(server: &mut Server) -> u32 {
+    server.signal(Signal::USR2);
+    let next = server.await_next();
+    assert!(server.ended(PATIENCE).is_some(), "the old program stays");
+    next
+}
+
+fn end(next: u32) {
+    send(next, Signal::TERM);
+    assert!(await_true(PATIENCE, || !is_there(next)), "the new program stays");
+}
+
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).expect("a file").permissions().mode() & 0o777
 }
@@ -83,8 +103,7 @@ fn a_socket_file_stays_while_a_server_serves_in_its_place() {
     let home = Home::new(Fixture::new());
     let path = home.path("site");
     configure(&home, &listen(&home, "site", ""));
-    let mut server = home.serve(&Program::Weir.path());
-    server.await_line("serves as process");
+    let mut server = serve(&home);
     let first = inode(&path);
     let check = |expected: u32, when: &str| {
         assert_eq!((inode(&path), mode(&path)), (first, expected), "after {when}");
@@ -96,13 +115,10 @@ fn a_socket_file_stays_while_a_server_serves_in_its_place() {
     assert!(await_true(PATIENCE, || mode(&path) == 0o600), "after a reload");
     check(0o600, "a reload");
     configure(&home, &listen(&home, "site", ",mode=0640"));
-    server.signal(Signal::USR2);
-    let next = server.await_next();
-    assert!(server.ended(PATIENCE).is_some(), "the old program stays");
+    let next = upgrade(&mut server);
     assert!(await_true(PATIENCE, || mode(&path) == 0o640), "after an upgrade");
     check(0o640, "an upgrade");
-    send(next, Signal::TERM);
-    assert!(await_true(PATIENCE, || !is_there(next)), "the new program stays");
+    end(next);
     assert!(!path.exists(), "its file stays");
 }
 
@@ -112,20 +128,17 @@ fn a_socket_file_goes_when_its_address_is_left_out() {
     let [one, two] = ["one", "two"].map(|name| home.path(name));
     let both = |name: &str| listen(&home, name, "");
     configure(&home, &both("one"));
-    let mut server = home.serve(&Program::Weir.path());
-    server.await_line("serves as process");
+    let mut server = serve(&home);
     configure(&home, &both("two"));
     server.signal(Signal::HUP);
     server.await_line("retires");
     assert!(await_true(PATIENCE, || !one.exists()), "after a reload");
     check_serves(&two);
     configure(&home, &both("one"));
-    server.signal(Signal::USR2);
-    let next = server.await_next();
+    let next = upgrade(&mut server);
     assert!(await_true(PATIENCE, || !two.exists()), "after an upgrade");
     check_serves(&one);
-    send(next, Signal::TERM);
-    assert!(await_true(PATIENCE, || !is_there(next)), "the new program stays");
+    end(next);
 }
 
 /// Another program has its name by the time of an upgrade, and its address is left out then.
@@ -134,17 +147,13 @@ fn a_socket_file_that_another_made_survives_an_upgrade() {
     let home = Home::new(Fixture::new());
     let path = home.path("site");
     configure(&home, &listen(&home, "site", ""));
-    let mut server = home.serve(&Program::Weir.path());
-    server.await_line("serves as process");
+    let mut server = serve(&home);
     fs::remove_file(&path).expect("removed");
     let _another = UnixListener::bind(&path).expect("another");
     let before = (inode(&path), mode(&path));
     configure(&home, &listen(&home, "other", ""));
-    server.signal(Signal::USR2);
-    let next = server.await_next();
-    assert!(server.ended(PATIENCE).is_some(), "the old program stays");
-    send(next, Signal::TERM);
-    assert!(await_true(PATIENCE, || !is_there(next)), "the new program stays");
+    let next = upgrade(&mut server);
+    end(next);
     assert_eq!((inode(&path), mode(&path)), before);
 }
 
@@ -153,8 +162,7 @@ fn a_socket_file_stays_closed_where_a_reload_fails() {
     let home = Home::new(Fixture::new());
     let path = home.path("site");
     configure(&home, &listen(&home, "site", ",mode=0600"));
-    let mut server = home.serve(&Program::Weir.path());
-    server.await_line("serves as process");
+    let mut server = serve(&home);
     let trace = format!("trace = {:?}\n", home.path("no/trace"));
     configure(&home, &(listen(&home, "site", "") + &trace));
     server.signal(Signal::HUP);
@@ -184,8 +192,7 @@ fn a_socket_file_that_another_made_stays() {
     let home = Home::new(Fixture::new());
     let path = home.path("site");
     configure(&home, &listen(&home, "site", ""));
-    let mut server = home.serve(&Program::Weir.path());
-    server.await_line("serves as process");
+    let server = serve(&home);
     fs::remove_file(&path).expect("removed");
     let _another = UnixListener::bind(&path).expect("another");
     server.stop();
