@@ -120,9 +120,10 @@ mod tests {
             assert!(!specs.is_empty(), "{}", experiment.name);
             for spec in specs {
                 let of = &spec.load;
-                // Whoever asks for them, and however many.
+                // Whoever asks for its files, however many and however often.
+                let knobs = workload::named(&of.workload).map_or(&[][..], |row| row.knobs);
                 let mut files = of.flags.clone();
-                files.remove("clients");
+                files.retain(|flag, _| knobs.contains(&flag.as_str()));
                 let is_new = || seen.lock().unwrap().insert((of.workload.clone(), files));
                 if of.beside.is_none() && !is_new() {
                     continue;

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU64, AtomicUsize, fence};
 
 use os::{SharedWords, Socket};
@@ -202,12 +202,14 @@ impl Counters {
         self.row(self.row_of(worker, 0))[READY].load(Relaxed) == 0
     }
 
-    /// This process is a worker that is ready to serve.
+    /// This process is a worker that is ready to serve. Whoever sees that it [has
+    /// started](Self::has_started) sees its process: a program that took over before its worker has
+    /// one would tell balancers that nobody serves.
     pub fn started(&self, worker: usize) {
         self.own.worker.store(worker, Relaxed);
-        self.own_row()[Counter::Started as usize].fetch_add(1, Relaxed);
         let process = os::process::id().into();
         self.rows_of(worker).for_each(|row| row[READY].store(process, Relaxed));
+        self.own_row()[Counter::Started as usize].fetch_add(1, Release);
     }
 
     /// Whether a worker serves: it was ready, and has not ended since.
@@ -273,7 +275,9 @@ impl Counters {
     /// Whether a worker has ever been ready.
     #[must_use]
     pub fn has_started(&self, worker: usize) -> bool {
-        self.of(worker, Counter::Started) > 0
+        let started = self.of(worker, Counter::Started);
+        fence(Acquire);
+        started > 0
     }
 
     /// A worker has ended: its connections are closed. Returns how many they were.

@@ -29,7 +29,7 @@ use namespaces::{BALANCER, CLIENTS, Namespace, Network};
 const CLIENTS_EACH: usize = 2;
 
 /// Of a client after each reply: the load lasts for half a minute, on a machine with other tests.
-const PAUSE: Duration = Duration::from_millis(2);
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A replica's place, which stays when the replica ends.
 struct Place<'f> {

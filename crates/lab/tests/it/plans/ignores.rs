@@ -8,7 +8,7 @@ use lab::setup::Setup;
 use super::designs::performed;
 
 /// Of the experiments, so many are asked at each change.
-const DRAWN: usize = 8;
+const DRAWN: usize = 4;
 
 #[test]
 fn an_experiment_says_which_knobs_change_nothing() {

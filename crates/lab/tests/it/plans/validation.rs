@@ -75,8 +75,11 @@ fn step_us(spec: &Spec) -> f64 {
 /// What clients can ask for in a second, of an open loop.
 const NO_LIMIT: f64 = f64::INFINITY;
 
-fn section(name: &str, takes: Takes) -> Section {
-    performed(name, &Setup::default(), takes, NO_LIMIT).1
+/// What is said of these servers; of none: of those of the experiment.
+fn section(name: &str, subjects: &[&str], takes: Takes) -> Section {
+    let subjects = subjects.iter().map(|text| text.parse().expect("a subject"));
+    let setup = Setup { subjects: subjects.collect(), ..Setup::default() };
+    performed(name, &setup, takes, NO_LIMIT).1
 }
 
 fn performed(name: &str, setup: &Setup, takes: Takes, limit: f64) -> (Vec<Point>, Section) {
@@ -129,10 +132,10 @@ fn what_a_simulator_can_say_is_told_from_what_it_cannot() {
         ("validation-kept", jumps, "no"),
     ];
     for (name, takes, at_half) in rows {
-        let section = section(name, takes);
+        let section = section(name, &["sped:cache-mb=0"], takes);
         for column in [FITTED, BY_STEPS] {
             let verdicts = verdicts(&section, column);
-            assert_eq!(verdicts.len(), 21, "{name}: {verdicts:?}");
+            assert_eq!(verdicts.len(), 7, "{name}: {verdicts:?}");
             for ((server, what), verdict) in &verdicts {
                 let is_it = what.contains("processor time") && what.contains("at 0.5");
                 // Clients of a formula wait always alike.
@@ -146,7 +149,7 @@ fn what_a_simulator_can_say_is_told_from_what_it_cannot() {
             }
         }
         let told = |way: &str| section.answer.iter().any(|line| line.starts_with(way));
-        assert!(told("Fitted: of 21") && told("By steps: of 21"), "{:?}", section.answer);
+        assert!(told("Fitted: of 7") && told("By steps: of 7"), "{:?}", section.answer);
     }
 }
 
@@ -154,7 +157,7 @@ fn what_a_simulator_can_say_is_told_from_what_it_cannot() {
 /// simulates nothing.
 #[test]
 fn parameters_that_do_not_reach_what_they_are_made_of_are_told() {
-    let section = section("validation-kept", |share| BUSY_US - 20.0 * (1.0 - share));
+    let section = section("validation-kept", &[], |share| BUSY_US - 20.0 * (1.0 - share));
     assert!(verdicts(&section, FITTED).values().all(|verdict| verdict == "open"));
     let lost = section.answer.iter().filter(|line| line.contains("no parameters were found"));
     assert_eq!(lost.count(), 3, "{:?}", section.answer);

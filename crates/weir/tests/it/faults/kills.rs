@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use crate::support::chosen::{on_mechanisms, on_mechanisms_where};
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::load::{Counts, Load};
+use crate::support::load::{Counts, Load, PAUSE};
 use crate::support::processes::{descriptors, is_there, resident_kb, stands_still, workers_of};
 use crate::support::server::{Server, send};
 use crate::support::{PATIENCE, await_some, await_true};
@@ -85,7 +85,7 @@ fn a_hundred_kills_under_load_leave_nothing_behind() {
     on_mechanisms(Program::Weir, |combination| {
         let (number, flags) = if combination.takes(TWO) { (2, TWO) } else { (1, &[][..]) };
         let server = combination.start(&site.root(), &[SOON, flags].concat());
-        let load = Load::start(server.address, "/digits.txt", CLIENTS, true);
+        let load = Load::paced(server.address, "/digits.txt", CLIENTS, (true, PAUSE));
         let kill = |nth: usize| {
             let workers = || Some(workers_of(server.pid())).filter(|all| !all.is_empty());
             let workers = await_some(PATIENCE, workers).expect("a worker");

@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// More than any buffer of the server holds, in one go: it is read as it is answered.
 #[test]
 fn a_long_pipeline_is_answered_whole() {
-    const REQUESTS: usize = 20_000;
+    const REQUESTS: usize = 5_000;
     let site = Fixture::new();
     on_mechanisms_alone(Program::Weir, |combination| {
         let server = combination.start(&site.root(), &[]);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::chosen::on_mechanisms_where;
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::load::{Counts, Load};
+use crate::support::load::{Counts, Load, PAUSE};
 use crate::support::processes::workers_of;
 use crate::support::server::Server;
 use crate::support::wire::Wire;
@@ -68,8 +68,8 @@ fn workers_come_and_go_under_load_and_nobody_is_lost() {
         let mut server = combination.start(&site.root(), &[flags, &patient].concat());
         let admin = server.await_admin();
         await_number(combination, &server, admin, 4);
-        let new = Load::start(server.address, "/digits.txt", 4, false);
-        let kept = Load::start(server.address, "/digits.txt", 4, true);
+        let new = Load::paced(server.address, "/digits.txt", 4, (false, PAUSE));
+        let kept = Load::paced(server.address, "/digits.txt", 4, (true, PAUSE));
         for number in [2, 1, 3, 4, 1, 4] {
             let known = workers_of(server.pid());
             assert_eq!(turn(admin, number), 200, "{combination}: {number}");

@@ -10,7 +10,7 @@ use crate::support::combination::{Combination, Program, combinations};
 use crate::support::fixture::{DIGITS, Fixture, no_settings};
 use crate::support::home::Home;
 use crate::support::in_flight::{HUGE_BYTES, asked, in_flight, site_with_a_huge_file};
-use crate::support::load::{Counts, Load};
+use crate::support::load::{Counts, Load, PAUSE};
 use crate::support::processes::{followers_of, is_there, workers_of};
 use crate::support::server::{Server, send};
 use crate::support::slow::{DIRECTORY, Operation, SlowFiles, lacks_slow_files};
@@ -36,7 +36,7 @@ fn no_request_is_lost_while_generations_change() {
     for keep in [true, false] {
         on_mechanisms(Program::Weir, |combination| {
             let mut server = combination.start(&site.root(), &patient(&settings));
-            let load = Load::start(server.address, "/large.bin", 4, keep);
+            let load = Load::paced(server.address, "/large.bin", 4, (keep, PAUSE));
             for _ in 0..RELOADS {
                 let before = load.answered();
                 reload(&mut server);
@@ -66,7 +66,7 @@ fn one_architecture_follows_another_and_no_request_is_lost() {
         home.configure(combination, SLOW);
         let mut server = home.serve(&Program::Weir.path());
         let keep = place % 2 == 0;
-        let load = Load::start(server.address, "/large.bin", 2, keep);
+        let load = Load::paced(server.address, "/large.bin", 2, (keep, PAUSE));
         for next in all[place + 1..].iter().flat_map(|other| [other, combination]) {
             home.configure(next, SLOW);
             server.signal(Signal::HUP);
@@ -202,7 +202,7 @@ fn a_storm_of_reloads_is_survived() {
     let settings = no_settings(&site.beside(""));
     on_mechanisms(Program::Weir, |combination: &Combination| {
         let server = combination.start(&site.root(), &patient(&settings));
-        let load = Load::start(server.address, "/digits.txt", 2, true);
+        let load = Load::paced(server.address, "/digits.txt", 2, (true, PAUSE));
         for _ in 0..100 {
             server.signal(Signal::HUP);
             assert_eq!(server.fetch("/digits.txt").as_deref(), Ok(DIGITS), "{combination}");
@@ -222,7 +222,7 @@ fn another_program_takes_over_and_no_request_is_lost() {
         command.args(combination.arguments(&home.site.root(), &["--idle-grace-ms", "60000"]));
         let mut server = Server::start(command, 0);
         let address = server.address;
-        let load = Load::start(address, "/large.bin", 2, true);
+        let load = Load::paced(address, "/large.bin", 2, (true, PAUSE));
         server.signal(Signal::USR2);
         // The old one may be gone by now, and the new one be no child of it any more.
         let line = server.await_line("this one retires");

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use crate::support::chosen::on_every_architecture;
 use crate::support::combination::{Combination, Program};
 use crate::support::fixture::{DIGITS, Fixture};
-use crate::support::load::{Counts, Load};
+use crate::support::load::{Counts, Load, PAUSE};
 use crate::support::processes::{children, descriptors, is_there, stands_still, workers_of};
 use crate::support::server::{Server, send};
 use crate::support::wire::Wire;
@@ -82,7 +82,7 @@ fn who_dies_in_the_midst_of_what_is_shared_takes_nothing_along() {
             let (path, target) = (site.root().join(&name), format!("/{name}"));
             fs::write(&path, large(0)).expect("written");
             let server = start(combination, &site, &format!("{place}*{}", kills()));
-            let load = Load::start(server.address, "/digits.txt", CLIENTS, true);
+            let load = Load::paced(server.address, "/digits.txt", CLIENTS, (true, PAUSE));
             for kill in 1..=kills() {
                 // Who asks may be the one who is lost.
                 fs::write(&path, large(kill)).expect("written");

@@ -17,7 +17,7 @@ use crate::support::command::run;
 use crate::support::examples::example;
 use crate::support::fixture::{DIGITS, Fixture, no_settings};
 use crate::support::in_flight::{HUGE_BYTES, at_once, in_flight, site_with_a_huge_file};
-use crate::support::load::{Counts, Load};
+use crate::support::load::{Counts, Load, PAUSE};
 use crate::support::rights;
 use crate::support::server::Server;
 use crate::support::slow::{SlowFiles, lacks_slow_files};
@@ -157,7 +157,7 @@ fn a_reload_that_is_refused_a_process_loses_nobody() {
         let flags = [&patient[..], &["--config", &settings]].concat();
         // The supervisor, four workers, and half as many more.
         let mut server = Server::start(limited_to(7, combination, home.path(), &flags), 0);
-        let loads = [true, false].map(|keeps| Load::start(server.address, "/", 4, keeps));
+        let loads = [true, false].map(|keeps| Load::paced(server.address, "/", 4, (keeps, PAUSE)));
         let before = loads.each_ref().map(Load::answered);
         server.signal(Signal::HUP);
         server.await_line("cannot be started");
