@@ -128,6 +128,9 @@ fn claims(comparisons: &[Comparison]) -> Option<String> {
     (!comparisons.is_empty()).then(line)
 }
 
+/// Of a run with `--anyway`.
+const ANYWAY: &str = "Not to be quoted: this was measured although other programs ran (--anyway).";
+
 /// When, how long, how much of it counts, and what is missing.
 fn summary(source: &Source<'_>, sources: &[Source<'_>]) -> Vec<String> {
     let (dir, results) = source;
@@ -157,6 +160,9 @@ fn summary(source: &Source<'_>, sources: &[Source<'_>]) -> Vec<String> {
         beside(&results.points),
         of_client(&results.points)
     )];
+    if results.runs.iter().any(|run| run.setup.is_anyway) {
+        lines.insert(0, String::from(ANYWAY));
+    }
     let first = first_of(results, sources);
     if let Some(run) = again_of(results).filter(|_| first.is_none()) {
         lines.push(format!("It repeats the run {run}, which is not here."));

@@ -161,6 +161,17 @@ pub const KNOBS: &[Knob<Setup>] = &[
         show: |setup| on_off(setup.is_paper),
     },
     Knob {
+        name: "anyway",
+        group: "The machines",
+        value: "on|off",
+        reason: "measure although other programs run; each page says that it is not to be quoted",
+        set: |setup, value| {
+            setup.is_anyway = switch(value)?;
+            Ok(())
+        },
+        show: |setup| on_off(setup.is_anyway),
+    },
+    Knob {
         name: "loopback",
         group: "The machines",
         value: "on|off",

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::profile::Profile;
 use crate::spec::Spec;
 use crate::testbed::Sent;
-use crate::vitals::{Classes, Vitals};
+use crate::vitals::{Classes, FOREIGN, STEAL, Vitals};
 
 /// Of the lines of results. It grows when a key changes its meaning or goes, not when one comes.
 pub const SCHEMA: u32 = 2;
@@ -148,6 +148,11 @@ fn is_client_gate(name: &str) -> bool {
     gates::judged(name).is_some_and(|judged| judged != gates::Judged::Server)
 }
 
+/// Whether a reason tells of other programs, or of other machines of the same host.
+fn is_of_others(words: &str) -> bool {
+    [FOREIGN, STEAL].iter().any(|begins| words.starts_with(begins))
+}
+
 /// Whether what it finds judges the generator and not the server.
 #[must_use]
 pub fn is_of_client(finding: &Finding) -> bool {
@@ -186,6 +191,25 @@ impl Verdict {
     pub fn is_by_client(&self) -> bool {
         let is_gate = |words: &String| words.split(':').next().is_some_and(is_client_gate);
         matches!(self, Self::Invalid(why) if why.iter().all(is_gate))
+    }
+
+    /// Whether other programs or other machines of the same host are in the way.
+    #[must_use]
+    pub fn is_by_others(&self) -> bool {
+        matches!(self, Self::Invalid(why) if why.iter().any(|words| is_of_others(words)))
+    }
+
+    /// With `--anyway`: what others did, and what that did to the client, is no reason to leave a
+    /// point out.
+    #[must_use]
+    pub fn anyway(self) -> Self {
+        let is_excused = |words: &String| {
+            is_of_others(words) || words.split(':').next().is_some_and(is_client_gate)
+        };
+        match self {
+            Self::Invalid(why) if why.iter().all(is_excused) => Self::Good,
+            other => other,
+        }
     }
 
     /// Whether the server passed.

@@ -108,11 +108,16 @@ pub fn costs(specs: &[Spec]) -> f64 {
     specs.iter().map(|spec| spec.costs_s()).sum()
 }
 
-/// How much longer than expected things take on this machine.
+/// So many points in a row that others disturb are enough: what comes by has gone by then.
+const DISTURBED_MAX: u32 = 5;
+
+/// How a run goes on: how much longer than expected things take on this machine, and how many
+/// points in a row others have disturbed.
 #[derive(Debug, Default)]
 struct Pace {
     expected_s: f64,
     took_s: f64,
+    disturbed: u32,
 }
 
 impl Pace {
@@ -145,7 +150,15 @@ impl Pace {
             left_s -= costs_s;
             self.learn(costs_s, point.cost.whole_s);
             tell(News::Ended(&point));
+            self.disturbed = if point.verdict.is_by_others() { self.disturbed + 1 } else { 0 };
+            let why = point.verdict.why().join("; ");
             points.push(point);
+            if self.disturbed == DISTURBED_MAX {
+                return Err(Failure::Machine(format!(
+                    "stopped, because none of {DISTURBED_MAX} points in a row counts: {why}: \
+                     end what else runs, or say --anyway, and no page is to be quoted"
+                )));
+            }
         }
         Ok(())
     }

@@ -55,6 +55,8 @@ pub struct Setup {
     pub absent: Vec<String>,
     /// As long as the papers' (120 s for each point), with their clients' patience and thoughts.
     pub is_paper: bool,
+    /// Also beside other programs, where no figure is to be quoted.
+    pub is_anyway: bool,
 }
 
 /// A disk that the operator says.

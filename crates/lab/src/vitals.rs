@@ -20,10 +20,12 @@ mod pressure;
 mod processes;
 mod processors;
 mod queues;
+pub mod quiet;
 mod quota;
 
 pub(crate) use columns::line;
 use everybody::{Owner, Used};
+pub(crate) use limits::{FOREIGN, STEAL};
 pub use limits::{FOREIGN_SHARE_MAX, Limits, STEAL_SHARE_MAX};
 pub use losses::Losses;
 pub use memory::Memory;

@@ -11,7 +11,9 @@ use crate::known::Known;
 use crate::point::{Point, Verdict};
 use crate::results::Results;
 use crate::schedule;
+use crate::setup::Setup;
 use crate::subject::quoted;
+use crate::vitals::{FOREIGN, STEAL};
 
 /// In paragraphs; none if it is whole. `first`: whose questions it asks again.
 pub(super) fn missing(source: &Source<'_>, first: Option<&Results>) -> Vec<String> {
@@ -88,7 +90,7 @@ fn given_up((_, results): &Source<'_>) -> Option<String> {
     let points = counted(given_up, "point");
     let mut line = format!("{points} could not be measured: {why}.");
     for (reason, _) in reasons(&results.points) {
-        let advice = REASONS.iter().find(|of| of.found == reason).map(|of| of.advice);
+        let advice = REASONS.iter().find(|of| of.found == reason).map(|of| (of.advice)(setup));
         // Several have the same advice.
         if let Some(advice) = advice.filter(|advice| !line.contains(advice)) {
             line += &format!(" {advice}");
@@ -142,31 +144,50 @@ struct Reason {
     /// How a verdict begins that says so.
     begins: &'static str,
     found: &'static str,
-    /// To whoever started the run.
-    advice: &'static str,
+    /// To whoever started the run like this: what he has not done already.
+    advice: fn(&Setup) -> String,
 }
 
 const REASONS: &[Reason] = &[
-    Reason { begins: "other programs ran", found: "other programs ran", advice: OTHERS },
-    Reason {
-        begins: "the hypervisor gave time to others",
-        found: "the hypervisor gave time to others",
-        advice: "Other guests of this machine's host disturb it: run it at another time, or try \
-                 more often (--attempts 10).",
-    },
-    Reason { begins: "client-cpu", found: "the client was too busy", advice: CLIENT },
-    Reason { begins: "schedule-lag", found: "the client was late", advice: CLIENT },
-    Reason { begins: "late-starts", found: "the client was late", advice: CLIENT },
+    Reason { begins: FOREIGN, found: FOREIGN, advice: end_others },
+    Reason { begins: STEAL, found: STEAL, advice: wait_for_others },
+    Reason { begins: "client-cpu", found: "the client was too busy", advice: help_client },
+    Reason { begins: "schedule-lag", found: "the client was late", advice: help_client },
+    Reason { begins: "late-starts", found: "the client was late", advice: help_client },
     Reason {
         begins: "descriptors",
         found: "the client had no descriptors or ports left",
-        advice: "Raise the limit of open files (ulimit -n 65536).",
+        advice: |_| String::from("Raise the limit of open files (ulimit -n 65536)."),
     },
 ];
 
-const OTHERS: &str = "Other programs disturb this machine (top shows which): end them and run it \
-                      again in another --dir, or try more often (--attempts 10).";
+fn end_others(setup: &Setup) -> String {
+    let more = or_more_attempts(setup);
+    format!(
+        "Other programs disturb this machine (top shows which): end them and run it again in \
+         another --dir{more}."
+    )
+}
 
-const CLIENT: &str = "The client was at its limit before the server: give the server less of a \
-                      processor (--quota 10), start it as root without --loopback, or take a \
-                      machine with more processors.";
+fn wait_for_others(setup: &Setup) -> String {
+    let more = or_more_attempts(setup);
+    format!("Other guests of this machine's host disturb it: run it at another time{more}.")
+}
+
+fn or_more_attempts(setup: &Setup) -> &'static str {
+    let has_many = setup.attempts.is_some_and(|attempts| attempts >= 10);
+    if has_many { "" } else { ", or try more often (--attempts 10)" }
+}
+
+/// The loopback has no quota, and only there root is not needed.
+fn help_client(setup: &Setup) -> String {
+    let is_slow = setup.quota_percent.is_some_and(|percent| percent <= 10);
+    let way = match (setup.is_loopback, is_slow) {
+        (true, _) => "start it as root without --loopback, or ",
+        (false, false) => "give the server less of a processor (--quota 10), or ",
+        (false, true) => "",
+    };
+    format!(
+        "The client was at its limit before the server: {way}take a machine with more processors."
+    )
+}

@@ -1,6 +1,7 @@
 //! Every process of the machine and what it has used, so that nobody's work is taken for another's.
 //! What the server has used its control group tells better, where it has one.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
@@ -94,6 +95,18 @@ impl Everybody {
             kernel: since(Owner::Kernel),
             foreign: since(Owner::Foreign),
         }
+    }
+
+    /// What each process of other programs has used since, in microseconds, the most first.
+    pub(super) fn busiest(&self, earlier: &Self, watch: &Watch) -> Vec<(u32, u64)> {
+        let is_foreign = |(pid, _): &(&u32, &Process)| self.owner(**pid, watch) == Owner::Foreign;
+        let used = |(pid, process): (&u32, &Process)| {
+            let before = earlier.by_pid.get(pid).map_or(Used::default(), |before| before.used);
+            (*pid, process.used.since(before).total_us())
+        };
+        let mut all: Vec<_> = self.by_pid.iter().filter(is_foreign).map(used).collect();
+        all.sort_by_key(|(_, used_us)| Reverse(*used_us));
+        all
     }
 
     fn owner(&self, pid: u32, watch: &Watch) -> Owner {
@@ -270,6 +283,10 @@ mod tests {
             let told = [usage.server, usage.client, usage.kernel, usage.foreign];
             assert_eq!(told.map(Used::total_us), expected, "{before:?} {after:?}");
         }
+        // One that has ended is told of by nobody; one that has begun, by all that it used.
+        let before = everybody(&[(1, 0, 5), (10, 1, 0), (30, 1, 4), (31, 1, 2)]);
+        let after = everybody(&[(1, 0, 6), (10, 1, 9), (31, 1, 5), (32, 31, 2)]);
+        assert_eq!(after.busiest(&before, &watch), [(31, 3), (32, 2), (1, 1)]);
         let all = everybody(&[(1, 0, 0), (10, 1, 0), (20, 10, 0), (21, 20, 0), (11, 10, 0)]);
         let members = |owner| {
             let mut members = all.members(&watch, owner);

@@ -26,13 +26,17 @@ pub const STEAL_SHARE_MAX: f64 = 0.01;
 /// move a reply rate at saturation by as much as the spread that makes a point unstable.
 pub const FOREIGN_SHARE_MAX: f64 = 0.05;
 
+/// How a complaint of others begins.
+pub(crate) const STEAL: &str = "the hypervisor gave time to others";
+pub(crate) const FOREIGN: &str = "other programs ran";
+
 impl Others {
     /// Why figures taken between these readings do not count: a line each; none: they do.
     #[must_use]
     pub fn complaints(&self, limits: &Limits) -> Vec<String> {
         let rows = [
-            (self.steal_share, limits.steal_share, "the hypervisor gave time to others"),
-            (self.foreign_share, limits.foreign_share, "other programs ran"),
+            (self.steal_share, limits.steal_share, STEAL),
+            (self.foreign_share, limits.foreign_share, FOREIGN),
         ];
         let over = rows.into_iter().filter(|(share, limit, ..)| share > limit);
         let line = |(share, limit, what): (f64, f64, &str)| {

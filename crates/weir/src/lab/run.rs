@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::ArgMatches;
 use lab::Failure;
@@ -24,6 +25,7 @@ use lab::spec::Spec;
 use lab::subject::{self, Kind, PROGRAM, Subject, quoted};
 use lab::testbed;
 use lab::tuned::{self, Tuned};
+use lab::vitals;
 
 use super::progress::Progress;
 use super::report::Beside;
@@ -168,10 +170,14 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
         None => PathBuf::from("weir-lab").join(lab::now().replace(':', "")),
     };
     let dir = directory(flags, "dir", own_dir)?;
+    let known = Results::read(&dir)?;
+    let left = asked.left(&run.setup, &known.points);
     if flags.get_flag(DRY_RUN) {
-        let results = Results::read(&dir)?;
-        judge(&dir, &results, &run, flags.get_flag(OTHER_BUILD))?;
-        return Ok(crate::shown(&lengths(&asked.left(&run.setup, &results.points))));
+        judge(&dir, &known, &run, flags.get_flag(OTHER_BUILD))?;
+        if let Err(why) = quiet(&run.setup, &left) {
+            crate::complain(&why.to_string());
+        }
+        return Ok(crate::shown(&lengths(&left)));
     }
     let beside = beside(flags)?;
     // Who says where all goes finds nothing elsewhere.
@@ -183,6 +189,8 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
     // Before anything is made of what this machine will refuse.
     let begin = asked.left(&run.setup, &[]);
     begin.iter().flat_map(|of| &of.1).try_for_each(|spec| testbed::check(&spec.layout))?;
+    quiet(&run.setup, &left)?;
+    drop(known);
     std::fs::create_dir_all(&dir).map_err(|error| Failure::machine(dir.display(), error))?;
     // Before anything is written beside what may be somebody's.
     lab::report::check(&dir)?;
@@ -195,7 +203,10 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
     results.runs.push(run.clone());
     let progress = Progress::new();
     let mut measure = |specs: &[Spec], attempt| {
-        let point = bench.measure(specs, attempt)?;
+        let mut point = bench.measure(specs, attempt)?;
+        if setup.is_anyway {
+            point.verdict = point.verdict.anyway();
+        }
         log.add(&Line::Point(Box::new(point.clone())))?;
         Ok(point)
     };
@@ -213,6 +224,25 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
     crate::shown(&done.and(written)?);
     Ok(status(&results.points))
 }
+
+/// Whether the machine is quiet enough for what is left, unless it is measured anyway.
+fn quiet(setup: &Setup, left: &[(&str, Vec<Spec>, f64)]) -> Result<(), Failure> {
+    let is_served =
+        |spec: &Spec| experiments::asks_servers(&spec.experiment) && !spec.is_simulated();
+    if setup.is_anyway || !left.iter().flat_map(|of| &of.1).any(is_served) {
+        return Ok(());
+    }
+    match vitals::quiet::disturbance(LOOK)? {
+        None => Ok(()),
+        Some(why) => Err(Failure::Machine(format!(
+            "{why}: end what else runs, or say --anyway, and no page is to be quoted"
+        ))),
+    }
+}
+
+/// So long a machine is looked at before a run, in which ticks of processor time tell a share of
+/// one in a hundred.
+const LOOK: Duration = Duration::from_secs(1);
 
 fn status(points: &[Point]) -> ExitCode {
     let is_invalid = |point: &Point| matches!(point.verdict, Verdict::Invalid(_));

@@ -146,6 +146,34 @@ fn a_repeat_that_never_counts_is_told() {
     assert_eq!(excluded.iter().filter(is_it).count(), 1, "{excluded:?}");
 }
 
+/// Five points in a row that others disturb end a run, and four do not.
+#[test]
+fn run_on_a_machine_that_stays_busy_stops_after_five_points() {
+    const OTHERS: &str = "other programs ran: 56.2 % of the processors; more than 5 % is too much";
+    let setup = setup(&["sped"]);
+    for (quiet_every, expected) in [(None, Some(5)), (Some(5), None)] {
+        let (mut points, mut count) = (Vec::new(), 0);
+        let mut measure = |specs: &[Spec], attempt| {
+            count += 1;
+            let server = |_: &Spec, rate: Option<f64>| rate.unwrap_or(1_000.0).min(1_000.0);
+            let mut point = point(&specs[0], attempt, &server);
+            if quiet_every.is_none_or(|every| count % every != 0) {
+                point.verdict = Verdict::Invalid(vec![OTHERS.into()]);
+            }
+            Ok(point)
+        };
+        let ran = schedule::run(&[capacity()], &setup, &mut points, &mut measure, &mut |_| ());
+        match expected {
+            None => assert_eq!(ran, Ok(())),
+            Some(expected) => {
+                assert_eq!(points.len(), expected);
+                let why = ran.expect_err("it goes on").to_string();
+                assert!(why.contains("56.2 %") && why.contains("--anyway"), "{why}");
+            }
+        }
+    }
+}
+
 /// A probe whose client was the limit would be so again; one that was disturbed is tried again.
 #[test]
 fn a_probe_is_tried_again_unless_its_client_was_the_limit() {

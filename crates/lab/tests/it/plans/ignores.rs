@@ -40,8 +40,9 @@ fn an_experiment_says_which_knobs_change_nothing() {
             });
         }
     });
-    // A plan does not see `attempts`; `peer` and `tuning` choose servers, as `subject` does.
-    assert_eq!(rows.len() + 3, KNOBS.len());
+    // A plan does not see `attempts` and `anyway`; `peer` and `tuning` choose servers, as `subject`
+    // does.
+    assert_eq!(rows.len() + 4, KNOBS.len());
 }
 
 /// Which of these knobs change nothing, whichever of their values they have.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 
 use lab::results::{Results, Run};
 use lab::subject::{self, Kind};
@@ -75,7 +75,8 @@ fn what_is_not_the_labs_stays() {
         let kept = lab.home().join(file);
         fs::create_dir_all(kept.parent().expect("above it")).expect("directories");
         fs::write(&kept, "of years").expect("a file");
-        let mut command = weir(&["lab", "run", "capacity", "--loopback", "--dir", "results"]);
+        let mut command =
+            weir(&["lab", "run", "capacity", "--loopback", "--anyway", "--dir", "results"]);
         let refused = ended(command.args(arguments).current_dir(lab.home()));
         assert_eq!(refused.status, Some(USAGE), "{file}: {}", refused.errors);
         assert!(refused.errors.contains(told), "{file}: {}", refused.errors);
@@ -206,11 +207,34 @@ fn the_list_names_all_there_is() {
     }
 }
 
+/// A loop for each processor is more than a run can stand.
+#[test]
+fn busy_machine_is_told_before_a_run_begins() {
+    let processors = std::thread::available_parallelism().expect("a number").get();
+    let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell");
+    let mut loops: Vec<Child> = (0..processors).map(|_| spin()).collect();
+    let lab = Lab::new();
+    let refused = lab.run(&["step", "--subject", "sped"]);
+    let warned = lab.run(&["step", "--subject", "sped", "--dry-run"]);
+    for of in &mut loops {
+        of.kill().and_then(|()| of.wait()).expect("an end");
+    }
+    assert_eq!((refused.status, warned.status), (Some(MACHINE), Some(0)), "{}", refused.errors);
+    for told in [&refused.errors, &warned.errors] {
+        assert!(told.starts_with("weir: other programs ran: "), "{told}");
+        assert!(told.contains(" % is too much (") && told.contains("--anyway"), "{told}");
+        assert_eq!(told.lines().count(), 1, "{told}");
+    }
+    assert!(warned.output.starts_with("step takes about "), "{}", warned.output);
+    is_empty(&lab);
+}
+
 /// Neither the machine nor the disk is touched.
 #[test]
 fn a_dry_run_says_how_long_it_takes_and_makes_nothing() {
     let lab = Lab::new();
-    let arguments = ["lab", "run", "capacity", "step", "--subject", "sped", "--dry-run"];
+    let arguments =
+        ["lab", "run", "capacity", "step", "--subject", "sped", "--anyway", "--dry-run"];
     let told = ended(weir(&arguments).current_dir(lab.home()));
     assert_eq!((told.status, told.errors.as_str()), (Some(0), ""));
     let lines: Vec<&str> = told.output.lines().collect();

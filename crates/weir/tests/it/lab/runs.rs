@@ -21,9 +21,9 @@ use crate::load::UNPROVEN;
 use crate::support::command::{run, write_program};
 use crate::support::examples::example;
 
-/// A run that asks for little: points need not be valid on a busy machine, but are told.
-pub(super) const BRIEF: [&str; 8] =
-    ["--seconds", "0.2", "--warm-up", "0", "--repeats", "1", "--attempts", "1"];
+/// A run that asks for little, beside other tests: points need not be valid there, but are told.
+pub(super) const BRIEF: [&str; 9] =
+    ["--seconds", "0.2", "--anyway", "--warm-up", "0", "--repeats", "1", "--attempts", "1"];
 
 /// A place for results and sites.
 pub(super) struct Lab {
@@ -147,6 +147,7 @@ fn a_short_run_is_told_whole() {
         assert!(point.ignored.is_empty(), "{:?}", point.ignored);
     }
     results.points.iter().for_each(adds_up);
+    assert!(lab.page().contains("Not to be quoted: "), "{}", lab.page());
     is_page_whole(&lab, &results);
     is_drawn_again(&lab);
     assert!(!lab.has_scratch());
@@ -472,10 +473,8 @@ fn a_right_server_is_not() {
 fn measured(ways: &[&str], workload: &str) -> (Lab, Option<i32>) {
     let lab = Lab::new();
     let mut command = lab.command(&["step", "--workload", workload]);
-    command.args(BRIEF);
-    for way in ways {
-        command.arg("--subject").arg(double(way));
-    }
+    let subjects = ways.iter().flat_map(|way| [String::from("--subject"), double(way)]);
+    command.args(BRIEF).args(subjects);
     let ran = ended(&mut command);
     for line in ran.errors.lines() {
         assert!(line.starts_with("weir: command:") && line.chars().count() <= 200, "{line}");

@@ -25,7 +25,7 @@ use crate::support::{PATIENCE, at_some_scale, await_some, await_true};
 const STOPPED: i32 = 130;
 
 /// Points that nobody waits for.
-const LONG: [&str; 6] = ["--seconds", "3600", "--warm-up", "0", "--repeats", "1"];
+const LONG: [&str; 7] = ["--seconds", "3600", "--anyway", "--warm-up", "0", "--repeats", "1"];
 
 #[test]
 fn a_run_that_is_stopped_goes_on_where_it_was() {
@@ -112,7 +112,7 @@ fn a_sweep_that_is_stopped_goes_on_where_it_was() {
 fn a_stop_is_heard_while_a_site_is_made() {
     let lab = Lab::new();
     let mut command = weir(&["lab", "run", "pariag07-processes", "--paper", "--loopback"]);
-    command.args(["--subject", "sped"]).args(lab.own_places());
+    command.args(["--anyway", "--subject", "sped"]).args(lab.own_places());
     let mut making = Started::new(&lab, command);
     let site = lab.home().join("sites");
     let made = || fs::read_dir(&site).is_ok_and(|mut all| all.next().is_some());
