@@ -3,7 +3,7 @@
 
 use std::io;
 
-use os::{Listener, PidFile, output};
+use os::{Address, Listener, PidFile, output};
 
 use super::{cache, confine, start};
 use crate::architectures::{self, Architecture};
@@ -53,10 +53,27 @@ pub(super) fn knobs(settings: &Settings) -> Vec<String> {
         let said = settings.said("admit-percent", percent);
         mistakes.push(format!("{said}: --stage-admission response decides that; leave it out"));
     }
+    mistakes.extend(named_twice(settings));
     mistakes.extend(cache::contradictions(settings));
     mistakes.extend(row.into_iter().flat_map(|row| of_threads(settings, row)));
     mistakes.extend(confine::identity(settings).err().into_iter().flatten());
     mistakes
+}
+
+/// An address that is named twice, of which the second socket would meet the first one. Of ports
+/// that the kernel chooses there may be several.
+fn named_twice(settings: &Settings) -> Option<String> {
+    let is_chosen = |address: &Address| match address {
+        Address::Inet(address) => address.port() == 0,
+        Address::Name(_, port) | Address::Port(port) => *port == 0,
+        Address::Unix(_) | Address::Fd(_) => false,
+    };
+    let all = &settings.listen;
+    let is_again = |(at, address): &(usize, &Address)| {
+        !is_chosen(address) && all[..*at].iter().any(|before| before.is_same_place(address))
+    };
+    let (_, address) = all.iter().enumerate().find(is_again)?;
+    Some(format!("{}: it is named twice; leave one out", settings.said("listen", address)))
 }
 
 /// Of workers, their loops and threads, and the connections that are shared out among them.

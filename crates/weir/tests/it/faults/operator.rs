@@ -286,6 +286,8 @@ fn values_of_several_flags_that_do_not_fit_are_told() {
     check(&[&mt[..], &["--sendfile", "nonblocking"]].concat(), USAGE, &["--sendfile", "mt"]);
     let few = ["serve", ".", "--processes", "2", "--processes-min", "3"];
     check(&few, USAGE, &["--processes-min 3", "--processes 2"]);
+    let twice = ["serve", ".", "--listen", "127.0.0.1:9", "--listen", "127.0.0.1:9"];
+    check(&twice, USAGE, &["--listen 127.0.0.1:9", "named twice"]);
 }
 
 #[test]
