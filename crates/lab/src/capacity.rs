@@ -1,6 +1,7 @@
 //! What each server can do, as its tries have shown it: see [`bracket`].
 
-use crate::bracket::{self, Bracket, Lost, Next, Tries, rate, rung};
+use load::bracket::{self, Bracket, Lost, Next, Tries, rate, rounded, rung};
+
 use crate::known::{Cell, Known, Spread};
 use crate::metric::GOODPUT;
 use crate::point::Point;
@@ -184,10 +185,4 @@ pub fn is_answered(point: &Point) -> bool {
     let (lost, waiting) = (made - requests.whole.count(), made.saturating_sub(ended));
     let begun = requests.arrivals as f64;
     begun > 0.0 && begun - (lost + waiting) as f64 >= ANSWERED * begun
-}
-
-/// To three digits, which is finer than any repeat.
-pub(crate) fn rounded(rate: f64) -> f64 {
-    let unit = 10_f64.powf((rate.max(1.0).log10() - 2.0).floor()).max(0.01);
-    (rate / unit).round() * unit
 }

@@ -2,16 +2,17 @@
 //! it.
 //!
 //! Three stages. A *probe* in a closed loop says where to look. *Tries* in an open loop, near that,
-//! find two rates between which the capacity lies ([`bracket`](crate::bracket)). Then *rates* are
+//! find two rates between which the capacity lies ([`bracket`](load::bracket)). Then *rates* are
 //! multiples of the subject's own capacity, so that a server is seen idle, at its best and beyond,
 //! wherever that is; of whom no capacity was found nothing is asked. Last all subjects are asked at
 //! *equal* rates, as what a reply costs and how long it takes compare at the same load alone.
 //! Within a stage, repeats go round: all subjects at all rates, then all of it again, so that what
 //! the machine does at some time is not held against one of them.
 
+use load::bracket::rounded;
 use std::collections::BTreeMap;
 
-use crate::capacity::{self, Capacity, RATE, Search, TRIES, rounded, search};
+use crate::capacity::{self, Capacity, RATE, Search, TRIES, search};
 use crate::known::{Cell, Known};
 use crate::setup::{Setup, WarmUp};
 pub use crate::spec::OF_CAPACITY;

@@ -12,7 +12,6 @@
 pub mod account;
 pub mod again;
 pub mod bench;
-pub mod bracket;
 mod calendar;
 pub mod capacity;
 pub mod claim;

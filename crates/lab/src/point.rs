@@ -148,7 +148,7 @@ fn is_client_gate(name: &str) -> bool {
     gates::judged(name).is_some_and(|judged| judged != gates::Judged::Server)
 }
 
-/// Whether a reason tells of other programs, or of other machines of the same host.
+/// Whether a reason tells of other programs, or of other guests of the machine's host.
 fn is_of_others(words: &str) -> bool {
     [FOREIGN, STEAL].iter().any(|begins| words.starts_with(begins))
 }
@@ -193,7 +193,7 @@ impl Verdict {
         matches!(self, Self::Invalid(why) if why.iter().all(is_gate))
     }
 
-    /// Whether other programs or other machines of the same host are in the way.
+    /// Whether other programs, or other guests of the machine's host, have disturbed it.
     #[must_use]
     pub fn is_by_others(&self) -> bool {
         matches!(self, Self::Invalid(why) if why.iter().any(|words| is_of_others(words)))

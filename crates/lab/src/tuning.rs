@@ -10,9 +10,10 @@
 //! them brings is told by a last comparison with what it is untuned, of nothing that it was chosen
 //! by: the highest of several is one that chance has raised.
 
+use load::bracket::rounded;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::capacity::{RATE, rounded};
+use crate::capacity::RATE;
 use crate::compare::{self, Ratio};
 use crate::design::{OF_CAPACITY, Plan, are_over, filled};
 use crate::known::{Cell, Known, Spread};

@@ -61,6 +61,8 @@ pub struct Choices {
     pub lag_max: Duration,
     /// What the run has to come to.
     pub expectations: Vec<Expectation>,
+    /// What has to hold at the highest rate, which is looked for; none: no rate is looked for.
+    pub sought: Vec<Expectation>,
     /// Where the report goes as JSON, `-` is the standard output; where the histograms go, as the
     /// beginning of their names; and where a line for each request.
     pub json: Option<PathBuf>,
@@ -123,6 +125,7 @@ impl Default for Choices {
             spins: false,
             lag_max: LATE,
             expectations: Vec::new(),
+            sought: Vec::new(),
             json: None,
             hgrm: None,
             records: None,

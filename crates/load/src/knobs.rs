@@ -50,6 +50,7 @@ pub const KNOBS: &[Knob<Choices>] = &[
     results::INTERVAL,
     results::LAG_MAX,
     results::EXPECT,
+    results::FIND,
     results::JSON,
     results::HGRM,
     results::RECORDS,
@@ -67,7 +68,7 @@ pub const SHORT_FORMS: &[(char, &str)] = &[
 ];
 
 /// Those that may be said several times, of which each counts.
-pub const REPEATED: &[&str] = &["header", "expect"];
+pub const REPEATED: &[&str] = &["header", "expect", "find"];
 
 impl Choices {
     /// Changes one by its name.

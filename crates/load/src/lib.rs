@@ -10,6 +10,7 @@
 
 pub mod arrivals;
 pub mod behaviour;
+pub mod bracket;
 pub mod choices;
 pub mod collector;
 pub mod description;

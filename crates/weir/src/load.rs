@@ -4,6 +4,7 @@ mod about;
 mod address;
 mod compare;
 mod describe;
+mod find;
 mod flags;
 mod outputs;
 mod progress;
@@ -15,9 +16,9 @@ use std::process::ExitCode;
 use clap::{Arg, ArgMatches, Command};
 use load::engine::Failure;
 use load::expectation::{Expectation, Met};
-use load::gates::{self, Limits};
-use load::report::{Report, summary};
-use load::run::{self, Order, Sharing};
+use load::gates::{self, Finding, Limits};
+use load::report::{About, Report, summary};
+use load::run::{self, Done, Order, Sharing};
 use load::task::Task;
 use load::url::Url;
 use load::workload::Workload;
@@ -95,42 +96,91 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let url: Url = text("url").unwrap_or_default().parse().map_err(Failure::Operator)?;
     let task = flags::task(flags, &url);
     let choices = task.choices().map_err(Failure::Operator)?;
-    let mut workload = asked(&task, &url, flags)?;
+    let workload = asked(&task, &url, flags)?;
     let descriptors = os::limits::descriptors();
     // What makes no sense is told before what costs time: a name server, or a file that is there.
     let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
     let plan = choices.plan((nowhere, &url.authority), &*workload, descriptors);
-    let mut plan = plan.map_err(Failure::Operator)?;
-    plan.to = address::of(&url, &choices)?;
-    let mut outputs = Outputs::create(&choices)?;
-    let about = about::about((&url, text("workload"), &*workload), &choices, &plan, flags);
-    let order = Order {
-        plan: &plan,
-        clients: choices.clients(),
-        lag_max: choices.lag_max,
-        records: choices.records.as_deref(),
-        begins: choices.begins.as_deref(),
-    };
-    let sharing = Sharing { processes: choices.processes, task: &task, command: &PART };
-    let progress = Progress::new(&plan);
-    let done = run::run(&order, &sharing, &mut *workload, &mut |standing| progress.tell(&standing));
-    progress.end();
-    let done = done?;
-    let limits = Limits { lag_p99: choices.lag_max, ..Limits::default() };
-    let findings = gates::findings(&done.results, &limits);
-    let proof = gates::proof(&findings, &done.results);
-    let met = |expectation: &Expectation| expectation.met(&done.results, proof);
-    let expected: Vec<Met> = choices.expectations.iter().map(met).collect();
-    let report =
-        Report { about: &about, results: &done.results, findings: &findings, expected: &expected };
+    plan.map_err(Failure::Operator)?;
+    let begin = find::begin(&choices)?;
+    let to = address::of(&url, &choices)?;
+    let outputs = Outputs::create(&choices)?;
+    let asked = Asked { url, to, descriptors, flags };
+    match begin {
+        None => told(&asked.run(&task, workload)?, outputs),
+        Some(rate) => {
+            let found = find::highest(&asked, &task, rate, workload)?;
+            let status = told(&found.ran, outputs)?;
+            Ok(if found.is_known { status } else { ExitCode::from(UNPROVEN) })
+        }
+    }
+}
+
+type Asking = dyn Workload + Send;
+
+/// What stays the same of all runs of a command.
+struct Asked<'a> {
+    url: Url,
+    to: SocketAddr,
+    descriptors: u64,
+    flags: &'a ArgMatches,
+}
+
+/// A run that is over.
+struct Ran {
+    about: About,
+    done: Done,
+    findings: Vec<Finding>,
+    expected: Vec<Met>,
+}
+
+impl Asked<'_> {
+    fn workload(&self, task: &Task) -> Result<Box<Asking>, Failure> {
+        asked(task, &self.url, self.flags)
+    }
+
+    fn run(&self, task: &Task, mut workload: Box<Asking>) -> Result<Ran, Failure> {
+        let Self { url, to, flags, .. } = self;
+        let choices = task.choices().map_err(Failure::Operator)?;
+        let plan = choices.plan((*to, &url.authority), &*workload, self.descriptors);
+        let plan = plan.map_err(Failure::Operator)?;
+        let name = task.workload.as_deref();
+        let about = about::about((url, name, &*workload), &choices, &plan, flags);
+        let order = Order {
+            plan: &plan,
+            clients: choices.clients(),
+            lag_max: choices.lag_max,
+            records: choices.records.as_deref(),
+            begins: choices.begins.as_deref(),
+        };
+        let sharing = Sharing { processes: choices.processes, task, command: &PART };
+        let progress = Progress::new(&plan);
+        let tell = &mut |standing| progress.tell(&standing);
+        let done = run::run(&order, &sharing, &mut *workload, tell);
+        progress.end();
+        let done = done?;
+        let limits = Limits { lag_p99: choices.lag_max, ..Limits::default() };
+        let findings = gates::findings(&done.results, &limits);
+        let proof = gates::proof(&findings, &done.results);
+        let met = |expectation: &Expectation| expectation.met(&done.results, proof);
+        let expected = choices.expectations.iter().chain(&choices.sought).map(met).collect();
+        Ok(Ran { about, done, findings, expected })
+    }
+}
+
+/// The report goes where it was asked for.
+fn told(ran: &Ran, mut outputs: Outputs) -> Result<ExitCode, Failure> {
+    let Ran { about, done, findings, expected } = ran;
+    let report = Report { about, results: &done.results, findings, expected };
     let summary = (!outputs.shows_json()).then(|| summary::text(&report));
     let unseen = summary.and_then(|summary| crate::print(&summary));
+    let of_run = done.complaints.iter().cloned();
     let complaints: Vec<String> =
-        unseen.into_iter().chain(outputs.write(&report)).chain(done.complaints).collect();
+        unseen.into_iter().chain(outputs.write(&report)).chain(of_run).collect();
     if !complaints.is_empty() {
         return Err(Failure::Machine(complaints.join("\n")));
     }
-    Ok(status(gates::is_valid(&findings), &expected))
+    Ok(status(gates::is_valid(findings), expected))
 }
 
 /// A bound that was missed comes before one that the run does not prove.
@@ -148,7 +198,7 @@ fn status(is_valid: bool, expected: &[Met]) -> ExitCode {
 const PART: [&str; 3] = ["/proc/self/exe", "load", "-"];
 
 /// The workload, or the URL alone.
-fn asked(task: &Task, url: &Url, flags: &ArgMatches) -> Result<Box<dyn Workload + Send>, Failure> {
+fn asked(task: &Task, url: &Url, flags: &ArgMatches) -> Result<Box<Asking>, Failure> {
     task.settings().map_err(Failure::Operator)?;
     match &task.workload {
         None => {

@@ -97,7 +97,8 @@ impl Everybody {
         }
     }
 
-    /// What each process of other programs has used since, in microseconds, the most first.
+    /// The processor time that each foreign process has used since, in microseconds, the most
+    /// first.
     pub(super) fn busiest(&self, earlier: &Self, watch: &Watch) -> Vec<(u32, u64)> {
         let is_foreign = |(pid, _): &(&u32, &Process)| self.owner(**pid, watch) == Owner::Foreign;
         let used = |(pid, process): (&u32, &Process)| {
@@ -283,7 +284,7 @@ mod tests {
             let told = [usage.server, usage.client, usage.kernel, usage.foreign];
             assert_eq!(told.map(Used::total_us), expected, "{before:?} {after:?}");
         }
-        // One that has ended is told of by nobody; one that has begun, by all that it used.
+        // A process that has ended is left out; of one that has begun since, all counts.
         let before = everybody(&[(1, 0, 5), (10, 1, 0), (30, 1, 4), (31, 1, 2)]);
         let after = everybody(&[(1, 0, 6), (10, 1, 9), (31, 1, 5), (32, 31, 2)]);
         assert_eq!(after.busiest(&before, &watch), [(31, 3), (32, 2), (1, 1)]);

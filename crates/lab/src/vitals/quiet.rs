@@ -1,5 +1,5 @@
-//! Whether a machine is quiet enough to measure on it: asked before a run that would otherwise go
-//! on for minutes without a point that counts.
+//! Whether a machine is quiet enough to measure on it. Asked before a run, because on a busy
+//! machine no point counts.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ use crate::Failure;
 /// So many of other programs are named.
 const NAMED_MAX: usize = 3;
 
-/// Why figures that are taken now would not count: what others use of the processors, and who they
-/// are; `None`: they would. Takes as long as it is to look.
+/// Looks at the machine for so long. Returns a line if other programs use too much of it for a
+/// measurement to count: how much, and the names of the busiest.
 ///
 /// # Errors
 /// There is no /proc, or it is not as proc(5) says.

@@ -58,8 +58,8 @@ pub(crate) fn rate(text: &str, least: f64) -> Result<f64, String> {
     rate.ok_or_else(|| format!("a rate is a number from {least} to {RATE_MAX} in a second"))
 }
 
-/// The least rate of an arrival that comes at all: one in a day.
-pub(crate) const RATE_MIN: f64 = 1.0 / 86_400.0;
+/// The least rate of an arrival that comes at all: less than one in a day.
+pub(crate) const RATE_MIN: f64 = 0.000_01;
 
 pub(crate) fn number(text: &str, least: f64, most: f64) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (least..=most).contains(number));

@@ -102,11 +102,27 @@ pub(super) const EXPECT: Knob<Choices> = Knob {
         choices.expectations.push(Expectation::read(value)?);
         Ok(())
     },
-    show: |choices| {
-        let all: Vec<&str> = choices.expectations.iter().map(Expectation::text).collect();
-        if all.is_empty() { String::from(values::NONE) } else { all.join(" ") }
-    },
+    show: |choices| shown_all(&choices.expectations),
 };
+
+pub(super) const FIND: Knob<Choices> = Knob {
+    name: "find",
+    group: GROUP,
+    value: "EXPECTATION",
+    reason: "looks for the highest rate at which this holds, by runs of --duration each, some \
+             twenty at most; --rate is where it begins, 100 by default, and what is reported is a \
+             run at the rate that was found",
+    set: |choices, value| {
+        choices.sought.push(Expectation::read(value)?);
+        Ok(())
+    },
+    show: |choices| shown_all(&choices.sought),
+};
+
+fn shown_all(all: &[Expectation]) -> String {
+    let all: Vec<&str> = all.iter().map(Expectation::text).collect();
+    if all.is_empty() { String::from(values::NONE) } else { all.join(" ") }
+}
 
 pub(super) const JSON: Knob<Choices> = Knob {
     name: "json",

@@ -2,7 +2,7 @@ use super::*;
 
 const SECONDS: &str =
     "has to be a number of seconds above 0, up to 31622400, as 3, 3s, 500ms or 2m";
-const RATE: &str = "a rate is a number from 0.000011574074074074073 to 10000000 in a second";
+const RATE: &str = "a rate is a number from 0.00001 to 10000000 in a second";
 const READS: &str = "has to be a whole number from 1 to 1048576, or none";
 const HOST: &str = "has to be a host, as example.org or example.org:8080";
 const PORTS: &str = "has to be FROM-TO, two ports from 1 to 65535";
@@ -131,6 +131,7 @@ const ROWS: &[Row] = &[
     ),
     ("expect", "p99 < 50ms", Ok("p99<50ms")),
     ("expect", "p99<50", Err("has to be a time with its unit, us, ms, s or m, as in 'p99<50ms'")),
+    ("find", "p99 < 50ms", Ok("p99<50ms")),
     ("json", "a", Ok("a")),
     ("json", "", Err("has to be a file")),
     ("hgrm", "a", Ok("a")),

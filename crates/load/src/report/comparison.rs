@@ -27,7 +27,7 @@ pub struct Run<'r> {
 }
 
 /// Flags that change nothing of a load.
-const NO_LOAD: [&str; 5] = ["json", "hgrm", "records", "expect", "probe"];
+const NO_LOAD: [&str; 6] = ["json", "hgrm", "records", "expect", "find", "probe"];
 
 /// Facts of a machine that are others each time.
 const MOMENTARY: [&str; 1] = ["load_average"];

@@ -1,5 +1,6 @@
 //! `weir load` against `weir serve`, against nobody, and with flags that make no sense.
 
+mod find;
 mod flags;
 mod processes;
 mod recipe;

@@ -2,6 +2,8 @@
 //! before it is, of what they could ask for.
 
 use super::Validation;
+use load::bracket;
+
 use crate::capacity::{self, Capacity, RATE, Search, TRIES};
 use crate::design::is_over;
 use crate::known::{Cell, Known};
@@ -110,7 +112,7 @@ impl Validation {
         Some(match answered.max_by(f64::total_cmp) {
             Some(rate) => Sought::Over(Some(Reference::Asked(rate))),
             None if beyond.len() > LOWER_MAX => Sought::Over(None),
-            None => Sought::At(capacity::rounded(limit * LOWER_SHARE), 0),
+            None => Sought::At(bracket::rounded(limit * LOWER_SHARE), 0),
         })
     }
 }

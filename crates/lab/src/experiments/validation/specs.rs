@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use sim::models::Model;
 
 use super::{JUDGED, OFTEN, SELDOM, Validation};
-use crate::capacity::{self, RATE};
+use load::bracket;
+
+use crate::capacity::RATE;
 use crate::experiments::frame;
 use crate::fitted::{self, FITTED, OFTEN_RATE, OFTEN_US, SELDOM_RATE, SELDOM_US};
 use crate::known::{Cell, Known};
@@ -142,7 +144,7 @@ impl Validation {
         share: f64,
     ) -> Option<Spec> {
         let reference = self.reference(setup, known, of)?;
-        let rate = capacity::rounded(reference.rate() * share);
+        let rate = bracket::rounded(reference.rate() * share);
         let mut spec = self.at_rate(setup, (RATES, of), rate);
         spec.load.seconds = setup.seconds(RATE_S);
         spec.factors.insert(reference.factor().into(), share);

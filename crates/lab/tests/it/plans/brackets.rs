@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use lab::bracket::{self, Bracket, Lost, Next, STEP, TRIES_MAX, Tries};
 use lab::capacity::{TRIES, is_answered};
 use lab::experiments::experiment;
 use lab::point::{Point, Verdict};
@@ -10,6 +9,7 @@ use lab::schedule::missing;
 use lab::setup::Setup;
 use lab::subject::Subject;
 use lab::tuned::{Server, Tuned};
+use load::bracket::{self, Bracket, Lost, Next, STEP, TRIES_MAX, Tries};
 use load::collector::results::Results;
 use load::record::Outcome;
 use measure::{Duration, Instant};

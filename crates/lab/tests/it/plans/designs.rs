@@ -1,7 +1,6 @@
 //! Capacities and rates.
 
 use lab::Failure;
-use lab::bracket;
 use lab::capacity::{RATE, TRIES};
 use lab::design::{Design, EQUAL, OF_CAPACITY, PROBE, RATES, filled};
 use lab::experiment::Experiment;
@@ -12,6 +11,7 @@ use lab::schedule::{self, News, missing};
 use lab::setup::{OnDisk, Setup, WarmUp};
 use lab::spec::{Load, Spec};
 use lab::subject::Kind;
+use load::bracket;
 use proptest::prelude::*;
 
 use super::model::{Server, point};

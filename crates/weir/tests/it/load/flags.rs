@@ -48,6 +48,8 @@ const IMPOSSIBLE: &[(&[&str], &str)] = &[
     (&[URL, "-m", "GET", "--body", "/dev/null"], "--body /dev/null: a GET or HEAD has none; say"),
     (&[URL, "-m", "GET", "-m", "HEAD"], "cannot be used multiple times"),
     (&[URL, "--expect", "p99"], "--expect p99: has to be as 'p99<50ms', 'good>5000/s' or"),
+    (&[URL, "--find", "p99"], "--find p99: has to be as 'p99<50ms', 'good>5000/s' or"),
+    (&[URL, "--find", "p99<1s", "-c", "4"], "the run has no --clients, --steps or --ramp"),
     (&[URL, "--expect", ""], "has to be as 'p99<50ms'"),
     (&[URL, "--expect", "p99<50ms", "--expect", "p99<50"], "has to be a time with its unit"),
     (&[URL, "-t", "4"], "-t: there are no threads here; --processes N"),

@@ -137,3 +137,10 @@ pub fn rate(rung: i32) -> f64 {
 pub fn rung(rate: f64) -> i32 {
     (rate.ln() / STEP.ln()).round() as i32
 }
+
+/// To three digits, which is finer than any repeat.
+#[must_use]
+pub fn rounded(rate: f64) -> f64 {
+    let unit = 10_f64.powf((rate.max(1.0).log10() - 2.0).floor()).max(0.01);
+    (rate / unit).round() * unit
+}
