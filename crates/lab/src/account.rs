@@ -128,7 +128,7 @@ fn claims(comparisons: &[Comparison]) -> Option<String> {
     (!comparisons.is_empty()).then(line)
 }
 
-/// Of a run with `--anyway`.
+/// What the page of a run with `--anyway` says first.
 const ANYWAY: &str = "Not to be quoted: this was measured although other programs ran (--anyway).";
 
 /// When, how long, how much of it counts, and what is missing.

@@ -149,7 +149,7 @@ fn is_client_gate(name: &str) -> bool {
 }
 
 /// Whether a reason tells of other programs, or of other guests of the machine's host.
-fn is_of_others(words: &str) -> bool {
+pub(crate) fn is_of_others(words: &str) -> bool {
     [FOREIGN, STEAL].iter().any(|begins| words.starts_with(begins))
 }
 
@@ -197,19 +197,6 @@ impl Verdict {
     #[must_use]
     pub fn is_by_others(&self) -> bool {
         matches!(self, Self::Invalid(why) if why.iter().any(|words| is_of_others(words)))
-    }
-
-    /// With `--anyway`: what others did, and what that did to the client, is no reason to leave a
-    /// point out.
-    #[must_use]
-    pub fn anyway(self) -> Self {
-        let is_excused = |words: &String| {
-            is_of_others(words) || words.split(':').next().is_some_and(is_client_gate)
-        };
-        match self {
-            Self::Invalid(why) if why.iter().all(is_excused) => Self::Good,
-            other => other,
-        }
     }
 
     /// Whether the server passed.

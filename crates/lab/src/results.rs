@@ -81,10 +81,14 @@ pub struct Run {
 }
 
 impl Run {
-    /// Whether the points of two belong together: the same was asked, with the same choices.
+    /// Whether the points of two belong together: the same was asked, with the same choices. One
+    /// that a busy machine stopped may go on anyway.
     #[must_use]
     pub fn asks_as(&self, other: &Self) -> bool {
-        let of = |run: &Self| (run.setup.clone(), run.experiments.clone(), run.again_of.clone());
+        let of = |run: &Self| {
+            let setup = Setup { is_anyway: false, ..run.setup.clone() };
+            (setup, run.experiments.clone(), run.again_of.clone())
+        };
         of(self) == of(other)
     }
 

@@ -9,6 +9,7 @@ use crate::known::Known;
 use crate::point::Point;
 use crate::setup::Setup;
 use crate::spec::Spec;
+use crate::vitals::quiet::REMEDY;
 
 /// What is told of a run while it goes on.
 #[derive(Debug)]
@@ -108,7 +109,7 @@ pub fn costs(specs: &[Spec]) -> f64 {
     specs.iter().map(|spec| spec.costs_s()).sum()
 }
 
-/// So many points in a row that others disturb are enough: what comes by has gone by then.
+/// A run stops after so many disturbed points in a row: a short disturbance would be over by then.
 const DISTURBED_MAX: u32 = 5;
 
 /// How a run goes on: how much longer than expected things take on this machine, and how many
@@ -155,8 +156,8 @@ impl Pace {
             points.push(point);
             if self.disturbed == DISTURBED_MAX {
                 return Err(Failure::Machine(format!(
-                    "stopped, because none of {DISTURBED_MAX} points in a row counts: {why}: \
-                     end what else runs, or say --anyway, and no page is to be quoted"
+                    "stopped, because none of {DISTURBED_MAX} points in a row counts: {why}; \
+                     {REMEDY}"
                 )));
             }
         }

@@ -20,7 +20,9 @@ pub const TRIES_MAX: usize = 24;
 
 /// From where it begins, a search looks at rungs so far away: up to four times as much, and down to
 /// a quarter.
-const GALLOP: [i32; 5] = [1, 3, 7, 15, 31];
+pub const NEAR: &[i32] = &[1, 3, 7, 15, 31];
+/// The same up to ten thousand times as much.
+pub const FAR: &[i32] = &[1, 3, 7, 15, 31, 63, 127, 191];
 
 /// Which rung it is, and whether what was asked for was answered, try by try.
 pub type Tries = BTreeMap<i32, Vec<bool>>;
@@ -52,14 +54,20 @@ pub enum Lost {
     Above,
     /// Not even the lowest rate was answered.
     Below,
-    /// Tries at the same rate do not agree.
+    /// Tries at the same rate do not agree, or [`TRIES_MAX`] were not enough.
     Uneven,
 }
 
-/// What is to be tried next, by all tries so far.
+/// What is to be tried next, by all tries so far, in a search that looks [`NEAR`].
 #[must_use]
 pub fn next(start: i32, tries: &Tries) -> Next {
-    let wanted = wanted(start, tries);
+    next_of(NEAR, start, tries)
+}
+
+/// The same in a search that looks at rungs so far away from where it begins.
+#[must_use]
+pub fn next_of(away: &[i32], start: i32, tries: &Tries) -> Next {
+    let wanted = wanted(away, start, tries);
     match wanted {
         Next::Try(_) if tries.values().map(Vec::len).sum::<usize>() >= TRIES_MAX => {
             Next::Lost(Lost::Uneven)
@@ -68,7 +76,7 @@ pub fn next(start: i32, tries: &Tries) -> Next {
     }
 }
 
-fn wanted(start: i32, tries: &Tries) -> Next {
+fn wanted(away: &[i32], start: i32, tries: &Tries) -> Next {
     if let Some((torn, _)) = tries.iter().find(|(_, of)| is_answered(of).is_none()) {
         return Next::Try(*torn);
     }
@@ -78,11 +86,11 @@ fn wanted(start: i32, tries: &Tries) -> Next {
     match (low, high) {
         (None, None) => Next::Try(start),
         (Some(low), None) => {
-            let above = GALLOP.into_iter().map(|far| start + far).find(|rung| *rung > low);
+            let above = away.iter().map(|far| start + far).find(|rung| *rung > low);
             above.map_or(Next::Lost(Lost::Above), Next::Try)
         }
         (None, Some(high)) => {
-            let below = GALLOP.into_iter().map(|far| start - far).find(|rung| *rung < high);
+            let below = away.iter().map(|far| start - far).find(|rung| *rung < high);
             below.map_or(Next::Lost(Lost::Below), Next::Try)
         }
         // A rate that is answered above one that is not.

@@ -2,6 +2,8 @@
 
 pub(crate) mod values;
 
+pub use values::RATE_MAX;
+
 use std::fmt::Write as _;
 
 /// One choice of those that `C` has.

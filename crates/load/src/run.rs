@@ -53,6 +53,8 @@ pub struct Done {
     pub results: Results,
     /// Why something is missing beside the results, in a line each.
     pub complaints: Vec<String>,
+    /// Whether a signal asked for its end.
+    pub is_stopped: bool,
 }
 
 /// How a run goes.

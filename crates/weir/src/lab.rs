@@ -14,6 +14,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use lab::Failure;
 use lab::knobs::KNOBS;
 use lab::setup::Setup;
+use load::knob::Knob;
 
 use crate::flags::of_table;
 use crate::{STOPPED, machine, usage};
@@ -86,7 +87,7 @@ pub(crate) fn command() -> Command {
             Command::new("again")
                 .about("Asks what a run has asked once more, and says whether the same comes out")
                 .arg(of.help("Where weir lab has put that run"))
-                .args(of_places()),
+                .args(of_run().filter(|arg| is_of_again(arg.get_id().as_str()))),
         )
         .subcommand(cost::command())
         .subcommand(floor::command())
@@ -135,6 +136,14 @@ fn of_run() -> impl Iterator<Item = Arg> {
     });
     knobs.chain(of_places())
 }
+
+/// All other choices are those of the run that is asked again.
+fn is_of_again(name: &str) -> bool {
+    name == ANYWAY || KNOBS.iter().all(|knob| knob.name != name)
+}
+
+/// The knob that measures on a busy machine.
+const ANYWAY: &str = "anyway";
 
 /// What only a search takes.
 fn of_tune() -> [Arg; 2] {
@@ -189,12 +198,22 @@ const OTHER_BUILD: &str = "other-build";
 /// What was chosen.
 fn setup(flags: &ArgMatches) -> Result<Setup, Failure> {
     let mut setup = Setup::default();
-    for knob in KNOBS {
-        for value in flags.get_many::<String>(knob.name).into_iter().flatten() {
-            let wrong = |wanted| Failure::Operator(format!("--{} {value}: {wanted}", knob.name));
-            (knob.set)(&mut setup, value).map_err(wrong)?;
-        }
-    }
+    choose(&mut setup, KNOBS.iter(), flags)?;
     setup.seed = flags.try_get_one(SEED).ok().flatten().copied();
     Ok(setup)
+}
+
+/// Sets what the flags say of these knobs.
+fn choose<'k>(
+    setup: &mut Setup,
+    knobs: impl Iterator<Item = &'k Knob<Setup>>,
+    flags: &ArgMatches,
+) -> Result<(), Failure> {
+    for knob in knobs {
+        for value in flags.get_many::<String>(knob.name).into_iter().flatten() {
+            let wrong = |wanted| Failure::Operator(format!("--{} {value}: {wanted}", knob.name));
+            (knob.set)(setup, value).map_err(wrong)?;
+        }
+    }
+    Ok(())
 }

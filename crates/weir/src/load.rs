@@ -96,27 +96,30 @@ fn perform(flags: &ArgMatches) -> Result<ExitCode, Failure> {
     let url: Url = text("url").unwrap_or_default().parse().map_err(Failure::Operator)?;
     let task = flags::task(flags, &url);
     let choices = task.choices().map_err(Failure::Operator)?;
+    let begin = find::begin(&choices)?;
+    let task = begin.map_or_else(|| task.clone(), |rate| find::at(&task, rate));
+    let choices = task.choices().map_err(Failure::Operator)?;
     let workload = asked(&task, &url, flags)?;
     let descriptors = os::limits::descriptors();
     // What makes no sense is told before what costs time: a name server, or a file that is there.
     let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
     let plan = choices.plan((nowhere, &url.authority), &*workload, descriptors);
     plan.map_err(Failure::Operator)?;
-    let begin = find::begin(&choices)?;
     let to = address::of(&url, &choices)?;
     let outputs = Outputs::create(&choices)?;
     let asked = Asked { url, to, descriptors, flags };
     match begin {
-        None => told(&asked.run(&task, workload)?, outputs),
+        None => report(&asked.run(&task, workload)?, outputs),
         Some(rate) => {
             let found = find::highest(&asked, &task, rate, workload)?;
-            let status = told(&found.ran, outputs)?;
-            Ok(if found.is_known { status } else { ExitCode::from(UNPROVEN) })
+            let status = report(&found.ran, outputs)?;
+            Ok(found.status.unwrap_or(status))
         }
     }
 }
 
-type Asking = dyn Workload + Send;
+/// What is asked for.
+type Work = dyn Workload + Send;
 
 /// What stays the same of all runs of a command.
 struct Asked<'a> {
@@ -132,14 +135,26 @@ struct Ran {
     done: Done,
     findings: Vec<Finding>,
     expected: Vec<Met>,
+    /// So many of them, the last ones, are what is looked for.
+    sought: usize,
+}
+
+impl Ran {
+    fn sought(&self) -> &[Met] {
+        &self.expected[self.expected.len() - self.sought..]
+    }
+
+    fn has_asked(&self) -> bool {
+        self.done.results.requests.counts.total() > 0
+    }
 }
 
 impl Asked<'_> {
-    fn workload(&self, task: &Task) -> Result<Box<Asking>, Failure> {
+    fn workload(&self, task: &Task) -> Result<Box<Work>, Failure> {
         asked(task, &self.url, self.flags)
     }
 
-    fn run(&self, task: &Task, mut workload: Box<Asking>) -> Result<Ran, Failure> {
+    fn run(&self, task: &Task, mut workload: Box<Work>) -> Result<Ran, Failure> {
         let Self { url, to, flags, .. } = self;
         let choices = task.choices().map_err(Failure::Operator)?;
         let plan = choices.plan((*to, &url.authority), &*workload, self.descriptors);
@@ -164,13 +179,13 @@ impl Asked<'_> {
         let proof = gates::proof(&findings, &done.results);
         let met = |expectation: &Expectation| expectation.met(&done.results, proof);
         let expected = choices.expectations.iter().chain(&choices.sought).map(met).collect();
-        Ok(Ran { about, done, findings, expected })
+        Ok(Ran { about, done, findings, expected, sought: choices.sought.len() })
     }
 }
 
-/// The report goes where it was asked for.
-fn told(ran: &Ran, mut outputs: Outputs) -> Result<ExitCode, Failure> {
-    let Ran { about, done, findings, expected } = ran;
+/// Writes the report of a run wherever it was asked for.
+fn report(ran: &Ran, mut outputs: Outputs) -> Result<ExitCode, Failure> {
+    let Ran { about, done, findings, expected, .. } = ran;
     let report = Report { about, results: &done.results, findings, expected };
     let summary = (!outputs.shows_json()).then(|| summary::text(&report));
     let unseen = summary.and_then(|summary| crate::print(&summary));
@@ -198,7 +213,7 @@ fn status(is_valid: bool, expected: &[Met]) -> ExitCode {
 const PART: [&str; 3] = ["/proc/self/exe", "load", "-"];
 
 /// The workload, or the URL alone.
-fn asked(task: &Task, url: &Url, flags: &ArgMatches) -> Result<Box<Asking>, Failure> {
+fn asked(task: &Task, url: &Url, flags: &ArgMatches) -> Result<Box<Work>, Failure> {
     task.settings().map_err(Failure::Operator)?;
     match &task.workload {
         None => {

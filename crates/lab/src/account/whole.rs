@@ -144,7 +144,7 @@ struct Reason {
     /// How a verdict begins that says so.
     begins: &'static str,
     found: &'static str,
-    /// To whoever started the run like this: what he has not done already.
+    /// What the operator can do, but for what this setup has already.
     advice: fn(&Setup) -> String,
 }
 
@@ -179,7 +179,7 @@ fn or_more_attempts(setup: &Setup) -> &'static str {
     if has_many { "" } else { ", or try more often (--attempts 10)" }
 }
 
-/// The loopback has no quota, and only there root is not needed.
+/// The loopback has no quota, and needs no root.
 fn help_client(setup: &Setup) -> String {
     let is_slow = setup.quota_percent.is_some_and(|percent| percent <= 10);
     let way = match (setup.is_loopback, is_slow) {

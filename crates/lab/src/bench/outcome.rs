@@ -1,9 +1,9 @@
 //! What came of a point, until all is known by which it is judged.
 
-use load::gates::Finding;
+use load::gates::{self, Finding, Judged};
 
 use crate::Failure;
-use crate::point::Verdict;
+use crate::point::{Verdict, is_of_others};
 use crate::subject::NotStarted;
 
 /// One of these ways it ended.
@@ -36,6 +36,20 @@ impl Outcome {
         }
     }
 
+    /// With `--anyway`: neither other programs nor a client that they make late are a reason to
+    /// leave a measurement out.
+    pub(super) fn anyway(self) -> Self {
+        let is_late = |finding: &Finding| gates::judged(finding.gate) == Some(Judged::Punctuality);
+        match self {
+            Self::Measured { mut findings, mut disturbed } => {
+                findings.retain(|finding| !is_late(finding));
+                disturbed.retain(|words| !is_of_others(words));
+                Self::Measured { findings, disturbed }
+            }
+            other => other,
+        }
+    }
+
     /// With what is wrong about the machines: files that were in memory are not read from a disk,
     /// and packets that were lost on the way never came, so that timeouts then are not of the
     /// server that was to be measured.
@@ -53,9 +67,33 @@ impl Outcome {
 
 #[cfg(test)]
 mod tests {
-    use load::gates;
-
     use super::*;
+
+    #[test]
+    fn busy_machine_excuses_a_late_client_and_nothing_else() {
+        const OTHERS: &str = "other programs ran: 56.2 % of the processors";
+        let rows: [(&[&'static str], &[&str], &str); 6] = [
+            (&[], &[OTHERS], "good"),
+            (&["schedule-lag", "late-starts", "client-cpu"], &[OTHERS], "good"),
+            (&["timeouts", "schedule-lag"], &[OTHERS], "failed"),
+            (&["descriptors"], &[OTHERS], "invalid"),
+            (&["measured"], &[], "invalid"),
+            (&[], &[OTHERS, "50 packets were lost on the wire"], "invalid"),
+        ];
+        for (gates, disturbed, expected) in rows {
+            let finding = |gate: &&'static str| Finding {
+                gate,
+                verdict: gates::Verdict::Fails,
+                words: String::from("found"),
+            };
+            let findings = gates.iter().map(finding).collect();
+            let disturbed = disturbed.iter().map(ToString::to_string).collect();
+            let verdict = Outcome::Measured { findings, disturbed }.anyway();
+            let verdict = verdict.verdict(false, Vec::new());
+            assert!(verdict.to_string().starts_with(expected), "{gates:?}: {verdict}");
+            assert!(!verdict.is_by_others(), "{gates:?}: {verdict}");
+        }
+    }
 
     #[test]
     fn machines_that_are_not_as_they_should_be_excuse_timeouts_and_nothing_else() {

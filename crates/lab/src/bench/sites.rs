@@ -120,7 +120,7 @@ mod tests {
             assert!(!specs.is_empty(), "{}", experiment.name);
             for spec in specs {
                 let of = &spec.load;
-                // Whoever asks for its files, however many and however often.
+                // Files do not depend on how many clients there are, nor on how often they ask.
                 let knobs = workload::named(&of.workload).map_or(&[][..], |row| row.knobs);
                 let mut files = of.flags.clone();
                 files.retain(|flag, _| knobs.contains(&flag.as_str()));

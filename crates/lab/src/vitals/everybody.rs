@@ -24,6 +24,8 @@ struct Process {
     parent: u32,
     is_kernel: bool,
     used: Used,
+    /// The same without its children.
+    own_us: u64,
 }
 
 /// Processor time; that of children that have ended and were waited for included.
@@ -102,8 +104,8 @@ impl Everybody {
     pub(super) fn busiest(&self, earlier: &Self, watch: &Watch) -> Vec<(u32, u64)> {
         let is_foreign = |(pid, _): &(&u32, &Process)| self.owner(**pid, watch) == Owner::Foreign;
         let used = |(pid, process): (&u32, &Process)| {
-            let before = earlier.by_pid.get(pid).map_or(Used::default(), |before| before.used);
-            (*pid, process.used.since(before).total_us())
+            let before = earlier.by_pid.get(pid).map_or(0, |before| before.own_us);
+            (*pid, process.own_us.saturating_sub(before))
         };
         let mut all: Vec<_> = self.by_pid.iter().filter(is_foreign).map(used).collect();
         all.sort_by_key(|(_, used_us)| Reverse(*used_us));
@@ -199,6 +201,7 @@ fn parse(text: &str) -> Option<Process> {
         parent: u32::try_from(field(4)?).ok()?,
         is_kernel: field(9)? & KERNEL_THREAD != 0,
         used: Used { user_us: us(14, 16)?, system_us: us(15, 17)? },
+        own_us: us(14, 15)?,
     })
 }
 
@@ -213,10 +216,12 @@ mod tests {
         let kernel = "14 (ksoftirqd/0) S 2 0 0 0 -1 69238848 0 0 0 0 0 7 0 0 20 0 1 0 5 0 0";
         let used =
             |user: u64, system: u64| Used { user_us: user * TICK_US, system_us: system * TICK_US };
-        let process = |parent, is_kernel, used| Some(Process { parent, is_kernel, used });
+        let process = |parent, is_kernel, used, own: u64| {
+            Some(Process { parent, is_kernel, used, own_us: own * TICK_US })
+        };
         for (text, expected) in [
-            (weir, process(18546, false, used(13, 24))),
-            (kernel, process(2, true, used(0, 7))),
+            (weir, process(18546, false, used(13, 24), 30)),
+            (kernel, process(2, true, used(0, 7), 7)),
             ("1 (x) R 1 1", None),
             ("1 (x R 1 1", None),
             ("", None),
@@ -229,7 +234,7 @@ mod tests {
     fn everybody(rows: &[(u32, u32, u64)]) -> Everybody {
         let process = |&(pid, parent, ticks): &(u32, u32, u64)| {
             let used = Used { user_us: 0, system_us: ticks };
-            (pid, Process { parent, is_kernel: pid == 2, used })
+            (pid, Process { parent, is_kernel: pid == 2, used, own_us: ticks })
         };
         let in_groups = HashSet::from([26]);
         Everybody { by_pid: rows.iter().map(process).collect(), in_groups }

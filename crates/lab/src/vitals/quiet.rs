@@ -12,11 +12,15 @@ use super::processors::{Processors, Stat};
 use super::{Limits, Side, Watch};
 use crate::Failure;
 
-/// So many of other programs are named.
+/// At most this many programs are named.
 const NAMED_MAX: usize = 3;
 
-/// Looks at the machine for so long. Returns a line if other programs use too much of it for a
-/// measurement to count: how much, and the names of the busiest.
+/// What an operator can do about it.
+pub const REMEDY: &str =
+    "wait until nothing else runs, or use --anyway, which marks each page as not to be quoted";
+
+/// Looks at the machine for the time `look`. Returns a line if other programs use too much of it
+/// for a measurement to count: how much, and the names of the busiest.
 ///
 /// # Errors
 /// There is no /proc, or it is not as proc(5) says.

@@ -7,7 +7,8 @@ use measure::draw::Draw;
 const SECONDS_MAX: f64 = 366.0 * 24.0 * 3600.0;
 
 /// More are no rate that a machine makes.
-const RATE_MAX: f64 = 1e7;
+/// No arrivals come more often, in a second.
+pub const RATE_MAX: f64 = 1e7;
 
 /// Of a time, in seconds; the longer name first where one ends as another does.
 const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];

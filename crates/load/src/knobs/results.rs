@@ -109,9 +109,9 @@ pub(super) const FIND: Knob<Choices> = Knob {
     name: "find",
     group: GROUP,
     value: "EXPECTATION",
-    reason: "looks for the highest rate at which this holds, by runs of --duration each, some \
-             twenty at most; --rate is where it begins, 100 by default, and what is reported is a \
-             run at the rate that was found",
+    reason: "looks for the highest rate at which this holds, by runs of --duration each, 24 at \
+             most; --rate is where it begins, 100 by default, and what is reported is a run at the \
+             rate that was found",
     set: |choices, value| {
         choices.sought.push(Expectation::read(value)?);
         Ok(())

@@ -59,7 +59,9 @@ pub fn perform_part() {
         let _ = output.write_all(&line).and_then(|()| output.flush());
     };
     let word = match perform(&mut io::stdin().lock(), &mut say) {
-        Ok(Done { results, complaints }) => Word::Done { results: Box::new(results), complaints },
+        Ok(Done { results, complaints, .. }) => {
+            Word::Done { results: Box::new(results), complaints }
+        }
         Err(Failure::Operator(what)) => Word::Failed { what, is_operators: true },
         Err(Failure::Machine(what)) => Word::Failed { what, is_operators: false },
     };

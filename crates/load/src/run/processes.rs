@@ -168,7 +168,7 @@ fn gather(
             }
         }
     }
-    all.done()
+    all.done(course != Course::On)
 }
 
 /// What has been heard, by the processes' places.
@@ -278,7 +278,7 @@ impl Gathered {
         all
     }
 
-    fn done(self) -> Result<Done, Lost> {
+    fn done(self, is_stopped: bool) -> Result<Done, Lost> {
         let mut merged: Option<Results> = None;
         for (place, part) in self.parts.into_iter().enumerate() {
             let Heard::Done(results) = part else { return Err(Lost::Ended { place }) };
@@ -290,7 +290,7 @@ impl Gathered {
             }
         }
         let results = merged.ok_or_else(|| Failure::Machine(String::from("no process")))?;
-        Ok(Done { results, complaints: self.complaints })
+        Ok(Done { results, complaints: self.complaints, is_stopped })
     }
 }
 

@@ -82,7 +82,7 @@ impl<'w> Watch<'w> {
             missed: summary.missed,
         });
         let complaints = self.lines.and_then(Lines::finish).into_iter().collect();
-        Done { results, complaints }
+        Done { results, complaints, is_stopped: self.course != Course::On }
     }
 
     /// Tells how it stands.

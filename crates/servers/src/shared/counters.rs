@@ -202,9 +202,9 @@ impl Counters {
         self.row(self.row_of(worker, 0))[READY].load(Relaxed) == 0
     }
 
-    /// This process is a worker that is ready to serve. Whoever sees that it [has
-    /// started](Self::has_started) sees its process: a program that took over before its worker has
-    /// one would tell balancers that nobody serves.
+    /// This process is a worker that is ready to serve. The process is recorded before the start
+    /// is counted, with release order: where a worker [has started](Self::has_started), its process
+    /// is known. Otherwise `/ready` would answer 503 during an upgrade.
     pub fn started(&self, worker: usize) {
         self.own.worker.store(worker, Relaxed);
         let process = os::process::id().into();

@@ -60,8 +60,8 @@ pub(super) fn knobs(settings: &Settings) -> Vec<String> {
     mistakes
 }
 
-/// An address that is named twice, of which the second socket would meet the first one. Of ports
-/// that the kernel chooses there may be several.
+/// An address that is named twice: the second socket could not be bound. The kernel may choose
+/// several ports.
 fn named_twice(settings: &Settings) -> Option<String> {
     let is_chosen = |address: &Address| match address {
         Address::Inet(address) => address.port() == 0,

@@ -25,11 +25,13 @@ use lab::spec::Spec;
 use lab::subject::{self, Kind, PROGRAM, Subject, quoted};
 use lab::testbed;
 use lab::tuned::{self, Tuned};
-use lab::vitals;
+use lab::vitals::quiet::{REMEDY, disturbance};
 
 use super::progress::Progress;
 use super::report::Beside;
-use super::{ALL, BESIDE, DRY_RUN, JSON, MINUTES, MINUTES_MAX, OTHER_BUILD, report, setup};
+use super::{
+    ALL, ANYWAY, BESIDE, DRY_RUN, JSON, MINUTES, MINUTES_MAX, OTHER_BUILD, choose, report, setup,
+};
 use crate::UNPROVEN;
 
 /// What `weir lab` alone asks.
@@ -74,14 +76,16 @@ pub(super) fn again(flags: &ArgMatches) -> Result<ExitCode, Failure> {
         return Err(refused("nothing in it has repeats enough for a spread to agree within"));
     }
     let names: Vec<&str> = asked.experiments.iter().map(String::as_str).collect();
-    let run = begun(&names, asked.setup.clone())?;
+    let mut setup = asked.setup.clone();
+    choose(&mut setup, KNOBS.iter().filter(|knob| knob.name == ANYWAY), flags)?;
+    let run = begun(&names, setup.clone())?;
     // A server that has gone since then cannot be asked again.
     let is_absent = |spec: &Spec| run.setup.absent.contains(&spec.subject.name);
     if specs.iter().any(is_absent) {
         return Err(Failure::Machine(run.missing.join("; ")));
     }
     // What was chosen is what the first one chose.
-    let run = Run { setup: asked.setup.clone(), again_of: Some(asked.run.clone()), ..run };
+    let run = Run { setup, again_of: Some(asked.run.clone()), ..run };
     perform(&Asked::Again { of: &of, first: &first, specs }, run, flags)
 }
 
@@ -171,9 +175,9 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
     };
     let dir = directory(flags, "dir", own_dir)?;
     let known = Results::read(&dir)?;
+    judge(&dir, &known, &run, flags.get_flag(OTHER_BUILD))?;
     let left = asked.left(&run.setup, &known.points);
     if flags.get_flag(DRY_RUN) {
-        judge(&dir, &known, &run, flags.get_flag(OTHER_BUILD))?;
         if let Err(why) = quiet(&run.setup, &left) {
             crate::complain(&why.to_string());
         }
@@ -194,7 +198,8 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
     std::fs::create_dir_all(&dir).map_err(|error| Failure::machine(dir.display(), error))?;
     // Before anything is written beside what may be somebody's.
     lab::report::check(&dir)?;
-    let mut bench = Bench::new(Path::new(executable::OWN), &run.run, &sites, &dir.join("scratch"))?;
+    let mut bench = Bench::new(Path::new(executable::OWN), &run.run, &sites, &dir.join("scratch"))?
+        .with(run.setup.is_anyway);
     bench.adopt_orphans()?;
     let (mut log, mut results) = Log::open(&dir)?;
     judge(&dir, &results, &run, flags.get_flag(OTHER_BUILD))?;
@@ -203,10 +208,7 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
     results.runs.push(run.clone());
     let progress = Progress::new();
     let mut measure = |specs: &[Spec], attempt| {
-        let mut point = bench.measure(specs, attempt)?;
-        if setup.is_anyway {
-            point.verdict = point.verdict.anyway();
-        }
+        let point = bench.measure(specs, attempt)?;
         log.add(&Line::Point(Box::new(point.clone())))?;
         Ok(point)
     };
@@ -232,16 +234,13 @@ fn quiet(setup: &Setup, left: &[(&str, Vec<Spec>, f64)]) -> Result<(), Failure> 
     if setup.is_anyway || !left.iter().flat_map(|of| &of.1).any(is_served) {
         return Ok(());
     }
-    match vitals::quiet::disturbance(LOOK)? {
+    match disturbance(LOOK)? {
         None => Ok(()),
-        Some(why) => Err(Failure::Machine(format!(
-            "{why}: end what else runs, or say --anyway, and no page is to be quoted"
-        ))),
+        Some(why) => Err(Failure::Machine(format!("nothing is measured: {why}; {REMEDY}"))),
     }
 }
 
-/// So long a machine is looked at before a run, in which ticks of processor time tell a share of
-/// one in a hundred.
+/// How long a machine is looked at before a run: ticks of 10 ms tell a share of one in a hundred.
 const LOOK: Duration = Duration::from_secs(1);
 
 fn status(points: &[Point]) -> ExitCode {

@@ -3,7 +3,7 @@
 mod find;
 mod flags;
 mod processes;
-mod recipe;
+pub(crate) mod recipe;
 mod runs;
 mod sites;
 mod waiting;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use super::PATIENCE;
 use super::wire::Wire;
 
-/// Of clients that are there while something else happens: their requests fall on each moment of
-/// it, and leave it the processor.
+/// The pause of clients after each reply, where something else is to happen under load: it leaves
+/// the processor to that.
 pub(crate) const PAUSE: Duration = Duration::from_millis(1);
 
 /// Clients that run until [`Load::stop`].

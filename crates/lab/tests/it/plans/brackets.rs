@@ -236,3 +236,18 @@ fn sessions_are_answered_where_they_are_finished() {
         assert_eq!(is_answered(&point), expected, "{served} of {begun}");
     }
 }
+
+/// From a hundred times less or more than the capacity, too, which lies above rung 0.
+#[test]
+fn far_search_finds_a_capacity_within_its_tries() {
+    for start in [-190, -100, -31, 0, 1, 32, 100, 190] {
+        let mut tries = Tries::new();
+        let end = loop {
+            match bracket::next_of(bracket::FAR, start, &tries) {
+                Next::Try(rung) => tries.entry(rung).or_default().push(rung <= 0),
+                end => break end,
+            }
+        };
+        assert_eq!(end, Next::Found(Bracket { low: 0, high: 1 }), "{start}: {tries:?}");
+    }
+}

@@ -1,8 +1,14 @@
 //! Searches for a rate.
 
+use std::process::{Command, Stdio};
+
+use harness::output_of;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::runs::answering;
 use crate::load::{UNPROVEN, load, serve};
-use crate::support::at_some_scale;
 use crate::support::fixture::Fixture;
+use crate::support::{PATIENCE, at_some_scale};
 
 /// A generator that is late is no reason to judge a run otherwise.
 const LATE: [&str; 2] = ["--lag-max", "60"];
@@ -30,6 +36,20 @@ fn highest_rate_is_found_between_two_that_are_near() {
     }
 }
 
+/// What is expected of the run that is found is not looked for.
+#[test]
+fn rate_that_is_found_can_miss_what_is_expected_of_it() {
+    let site = Fixture::new();
+    let server = serve(&site.root());
+    let url = format!("http://{}/digits.txt", server.address);
+    let bounds = ["--find", "replies<3/s", "--expect", "good>1000000/s", "--rate", "2"];
+    let brief = ["--duration", "2"];
+    let (status, report, told) = load(&[&[url.as_str()], &bounds[..], &brief, &LATE].concat());
+    assert_eq!(status, Some(1), "{told}");
+    assert!(told.contains("weir: the highest rate at which it holds: 2."), "{told}");
+    assert!(report.contains("good>1000000/s"), "{report}");
+}
+
 #[test]
 fn what_holds_at_no_rate_is_missed() {
     let site = Fixture::new();
@@ -37,7 +57,27 @@ fn what_holds_at_no_rate_is_missed() {
     let url = format!("http://{}/digits.txt", server.address);
     let bound = ["--rate", "8", "--find", "good>1000000/s", "--duration", "0.5"];
     let (status, report, told) = load(&[&[url.as_str()], &bound[..], &LATE].concat());
-    assert!(matches!(status, Some(1 | UNPROVEN)), "{status:?}: {told}");
+    assert_eq!(status, Some(1), "{told}");
     assert!(told.ends_with("weir: it holds at no rate that was tried\n"), "{told}");
     assert!(report.contains("good>1000000/s"), "{report}");
+}
+
+#[test]
+fn interrupt_ends_a_search() {
+    for length in [["--duration", "600"], ["--sessions", "1000000"]] {
+        let (address, asked) = answering();
+        let url = format!("http://{address}/");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        command.args(["load", &url, "--rate", "100", "--find", "p99<60s"]).args(length);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("it starts");
+        for _ in 0..5 {
+            asked.recv_timeout(PATIENCE).expect("a request");
+        }
+        kill_process(Pid::from_child(&child), Signal::INT).expect("a signal");
+        let ended = output_of(child);
+        let told = String::from_utf8(ended.stderr).expect("text");
+        assert_eq!(ended.status.code(), Some(UNPROVEN), "{length:?}: {told}");
+        assert_eq!(told, "weir: stopped: nothing is known\n", "{length:?}");
+    }
 }

@@ -50,6 +50,8 @@ const IMPOSSIBLE: &[(&[&str], &str)] = &[
     (&[URL, "--expect", "p99"], "--expect p99: has to be as 'p99<50ms', 'good>5000/s' or"),
     (&[URL, "--find", "p99"], "--find p99: has to be as 'p99<50ms', 'good>5000/s' or"),
     (&[URL, "--find", "p99<1s", "-c", "4"], "the run has no --clients, --steps or --ramp"),
+    (&[URL, "--find", "p99<1s", "-r", "0.5"], "begins at a --rate of 1 in a second at least"),
+    (&[URL, "--find", "p99<1s", "--records", "a"], "--records and --begins are of none of them"),
     (&[URL, "--expect", ""], "has to be as 'p99<50ms'"),
     (&[URL, "--expect", "p99<50ms", "--expect", "p99<50"], "has to be a time with its unit"),
     (&[URL, "-t", "4"], "-t: there are no threads here; --processes N"),

@@ -21,10 +21,10 @@ fn script() -> String {
 }
 
 /// A process that keeps a processor busy until it is dropped.
-struct Busy(Child);
+pub(crate) struct Busy(Child);
 
 impl Busy {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let mut shell = Command::new("sh");
         Self(shell.args(["-c", "while :; do :; done"]).spawn().expect("a shell"))
     }
