@@ -90,9 +90,9 @@ impl Bench {
         })
     }
 
-    /// The same that measures beside other programs, or not.
+    /// The same, which measures beside other programs if it is told so.
     #[must_use]
-    pub fn with(self, is_anyway: bool) -> Self {
+    pub fn anyway(self, is_anyway: bool) -> Self {
         Self { is_anyway, ..self }
     }
 

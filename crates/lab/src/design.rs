@@ -9,8 +9,9 @@
 //! Within a stage, repeats go round: all subjects at all rates, then all of it again, so that what
 //! the machine does at some time is not held against one of them.
 
-use load::bracket::rounded;
 use std::collections::BTreeMap;
+
+use load::bracket::rounded;
 
 use crate::capacity::{self, Capacity, RATE, Search, TRIES, search};
 use crate::known::{Cell, Known};

@@ -69,6 +69,18 @@ impl Outcome {
 mod tests {
     use super::*;
 
+    /// A measurement in which these gates fail, and that is disturbed in these ways.
+    fn measured(gates: &[&'static str], disturbed: &[&str]) -> Outcome {
+        let finding = |gate: &&'static str| Finding {
+            gate,
+            verdict: gates::Verdict::Fails,
+            words: String::from("found"),
+        };
+        let findings = gates.iter().map(finding).collect();
+        let disturbed = disturbed.iter().map(ToString::to_string).collect();
+        Outcome::Measured { findings, disturbed }
+    }
+
     #[test]
     fn busy_machine_excuses_a_late_client_and_nothing_else() {
         const OTHERS: &str = "other programs ran: 56.2 % of the processors";
@@ -81,15 +93,7 @@ mod tests {
             (&[], &[OTHERS, "50 packets were lost on the wire"], "invalid"),
         ];
         for (gates, disturbed, expected) in rows {
-            let finding = |gate: &&'static str| Finding {
-                gate,
-                verdict: gates::Verdict::Fails,
-                words: String::from("found"),
-            };
-            let findings = gates.iter().map(finding).collect();
-            let disturbed = disturbed.iter().map(ToString::to_string).collect();
-            let verdict = Outcome::Measured { findings, disturbed }.anyway();
-            let verdict = verdict.verdict(false, Vec::new());
+            let verdict = measured(gates, disturbed).anyway().verdict(false, Vec::new());
             assert!(verdict.to_string().starts_with(expected), "{gates:?}: {verdict}");
             assert!(!verdict.is_by_others(), "{gates:?}: {verdict}");
         }
@@ -97,16 +101,6 @@ mod tests {
 
     #[test]
     fn machines_that_are_not_as_they_should_be_excuse_timeouts_and_nothing_else() {
-        let measured = |gates: &[&'static str], disturbed: &[&str]| {
-            let finding = |gate: &&'static str| Finding {
-                gate,
-                verdict: gates::Verdict::Fails,
-                words: String::from("found"),
-            };
-            let findings = gates.iter().map(finding).collect();
-            let disturbed = disturbed.iter().map(ToString::to_string).collect();
-            Outcome::Measured { findings, disturbed }
-        };
         let untold = || Outcome::Untold(vec![String::from("no load")]);
         let failed = || Outcome::Failed(String::from("gone"));
         let rows = [

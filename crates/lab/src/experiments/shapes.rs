@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use load::bracket::rounded;
+
 use super::promised;
 use super::step::{Piece, between, p99_ms, pieces};
 use super::{floods, frame, overload};
-use load::bracket::rounded;
-
 use crate::curves::{self, number};
 use crate::design::{Design, Plan, are_over};
 use crate::experiment::Experiment;

@@ -6,8 +6,7 @@ use measure::draw::Draw;
 /// Longer is no run, and no patience.
 const SECONDS_MAX: f64 = 366.0 * 24.0 * 3600.0;
 
-/// More are no rate that a machine makes.
-/// No arrivals come more often, in a second.
+/// Arrivals in a second: more are no rate that a machine makes.
 pub const RATE_MAX: f64 = 1e7;
 
 /// Of a time, in seconds; the longer name first where one ends as another does.

@@ -199,7 +199,7 @@ fn perform(asked: &Asked<'_>, run: Run, flags: &ArgMatches) -> Result<ExitCode, 
     // Before anything is written beside what may be somebody's.
     lab::report::check(&dir)?;
     let mut bench = Bench::new(Path::new(executable::OWN), &run.run, &sites, &dir.join("scratch"))?
-        .with(run.setup.is_anyway);
+        .anyway(run.setup.is_anyway);
     bench.adopt_orphans()?;
     let (mut log, mut results) = Log::open(&dir)?;
     judge(&dir, &results, &run, flags.get_flag(OTHER_BUILD))?;

@@ -1,9 +1,9 @@
 //! Of what a server's rates are shares: of its capacity, or, where its clients are at their limit
 //! before it is, of what they could ask for.
 
-use super::Validation;
 use load::bracket;
 
+use super::Validation;
 use crate::capacity::{self, Capacity, RATE, Search, TRIES};
 use crate::design::is_over;
 use crate::known::{Cell, Known};

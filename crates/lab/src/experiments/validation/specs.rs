@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use load::bracket;
 use sim::models::Model;
 
 use super::{JUDGED, OFTEN, SELDOM, Validation};
-use load::bracket;
-
 use crate::capacity::RATE;
 use crate::experiments::frame;
 use crate::fitted::{self, FITTED, OFTEN_RATE, OFTEN_US, SELDOM_RATE, SELDOM_US};
