@@ -21,6 +21,7 @@ mod syns;
 mod wire;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
@@ -111,6 +112,19 @@ pub struct Host {
     pub address: IpAddr,
     /// What a process has to join to run there.
     pub placement: Placement,
+}
+
+impl Host {
+    /// Does something in its network namespace, if it has one.
+    ///
+    /// # Errors
+    /// As `work`, and [`os::namespace::within`].
+    pub fn within<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        match &self.placement.namespace {
+            None => work(),
+            Some(namespace) => os::namespace::within(namespace, work),
+        }
+    }
 }
 
 /// What has been made so far.

@@ -1,24 +1,18 @@
 //! What the kernel says of a server's knobs: a server may not know one, or know better.
 
-use std::{fs, io};
+use std::fs;
 
-use os::socket_diag::{self, Listening};
+use os::socket_diag::Listening;
 
 use super::{Kind, Subject};
 use crate::testbed::Host;
 
 /// Whether sockets have another backlog than the subject was to have: then what they have, and what
 /// it was to be. Nothing where no number was asked for, or the kernel does not tell.
-pub(super) fn backlog(subject: &Subject, host: &Host, inodes: &[u64]) -> Option<String> {
+pub(super) fn backlog(subject: &Subject, host: &Host, sockets: &[Listening]) -> Option<String> {
     let asked: u32 = asked(subject)?.parse().ok()?;
-    let look = || Ok((socket_diag::listening()?, fs::read_to_string(MOST)?));
-    let seen: io::Result<(Vec<Listening>, String)> = match &host.placement.namespace {
-        None => look(),
-        Some(namespace) => os::namespace::within(namespace, look),
-    };
-    let (sockets, most) = seen.ok()?;
-    let is_own = |socket: &&Listening| inodes.contains(&u64::from(socket.inode));
-    let has = sockets.iter().filter(is_own).map(|socket| socket.backlog).max()?;
+    let most = host.within(|| fs::read_to_string(MOST)).ok()?;
+    let has = sockets.iter().map(|socket| socket.backlog).max()?;
     ignored("backlog", asked.min(most.trim().parse().ok()?), has)
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -110,46 +109,38 @@ impl Running {
         Ok(running)
     }
 
-    fn await_listening(&mut self, start: &Start<'_>) -> Result<(), NotStarted> {
-        let address = start.address;
-        let listens = await_true(START_PATIENCE, || {
-            let (listens, mut foreign) = self.look(address);
-            if foreign.is_some() {
-                // A socket of its own may have come, or gone, between the parts of one look.
-                foreign = self.look(address).1.filter(|again| foreign == Some(*again));
-            }
-            if foreign.is_some() {
-                return Some(Err(foreign));
-            }
-            if !self.is_alive() {
-                // It may have found the address taken, and nothing is told of the sockets of one
-                // that has ended; where it has no machine of its own, there are more to ask.
-                let is_shared = start.host.placement.namespace.is_none();
-                let by = is_shared.then(|| self.look_by(process::id(), address).1);
-                return Some(Err(by.flatten()));
-            }
-            let is_ready = || self.admin.as_ref().is_none_or(|admin| weir::is_ready(admin));
-            (listens && is_ready()).then_some(Ok(()))
+    fn await_listening(&self, start: &Start<'_>) -> Result<(), NotStarted> {
+        let listens = await_true(START_PATIENCE, || match self.listens(start) {
+            Ok(false) => None,
+            told => Some(told.map(|_| ())),
         });
-        let name = &self.name;
-        Err(match listens {
-            Some(Ok(())) => return Ok(()),
-            Some(Err(Some(foreign))) => {
-                let by =
-                    processes::owner(foreign).unwrap_or_else(|| String::from("another program"));
-                Failure::Machine(format!("{name}: {address} is taken by {by}")).into()
-            }
-            Some(Err(None)) => {
-                let words = self.last_words();
-                NotStarted::Itself(format!("{name} ended before it listened on {address}: {words}"))
-            }
-            None => {
-                let (seconds, words) = (START_PATIENCE.as_secs(), self.last_words());
-                NotStarted::Itself(format!(
-                    "{name} did not listen on {address} within {seconds} s: {words}"
-                ))
-            }
+        listens.unwrap_or_else(|| {
+            let (name, address, words) = (&self.name, start.address, self.last_words());
+            let seconds = START_PATIENCE.as_secs();
+            Err(NotStarted::Itself(format!(
+                "{name} did not listen on {address} within {seconds} s: {words}"
+            )))
         })
+    }
+
+    /// Whether it listens, and is ready where it can say so; or why it never will.
+    fn listens(&self, start: &Start<'_>) -> Result<bool, NotStarted> {
+        let (name, address) = (&self.name, start.address);
+        let (listens, mut foreign) = self.look(start)?;
+        if foreign.is_some() {
+            // A socket of its own may have come, or gone, between the parts of one look.
+            foreign = self.look(start)?.1.filter(|again| foreign == Some(*again));
+        }
+        if let Some(foreign) = foreign {
+            let by = processes::owner(foreign).unwrap_or_else(|| String::from("another program"));
+            return Err(Failure::Machine(format!("{name}: {address} is taken by {by}")).into());
+        }
+        if !self.is_alive() {
+            let words = self.last_words();
+            let ended = format!("{name} ended before it listened on {address}: {words}");
+            return Err(NotStarted::Itself(ended));
+        }
+        Ok(listens && self.admin.as_ref().is_none_or(|admin| weir::is_ready(admin)))
     }
 
     fn await_rest(&self) {
@@ -168,19 +159,16 @@ impl Running {
         }
     }
 
-    /// Whether it listens there, and a socket of somebody else's that does.
-    fn look(&self, address: SocketAddr) -> (bool, Option<u64>) {
-        self.look_by(self.child.id(), address)
-    }
-
-    /// As this process sees it.
-    fn look_by(&self, pid: u32, address: SocketAddr) -> (bool, Option<u64>) {
-        // A look at one that ends meanwhile fails; the next one sees why.
-        let inodes = listening::listeners(pid, address).unwrap_or_default();
+    /// Whether it has a socket that listens there, and the inode of another process's that does.
+    fn look(&self, start: &Start<'_>) -> Result<(bool, Option<u64>), Failure> {
+        let sockets = listening::listeners(start.host, start.address).map_err(|error| {
+            Failure::machine("the kernel does not tell which sockets listen (tcp_diag)", error)
+        })?;
+        let inodes = sockets.iter().map(|socket| u64::from(socket.inode));
         let pids: Vec<u32> = self.all().iter().map(|process| process.pid).collect();
         let is_own = |inode: &u64| pids.iter().any(|&pid| processes::has_socket(pid, *inode));
-        let (own, foreign): (Vec<u64>, Vec<u64>) = inodes.iter().partition(|inode| is_own(inode));
-        (!own.is_empty(), foreign.first().copied())
+        let (own, foreign): (Vec<u64>, Vec<u64>) = inodes.partition(is_own);
+        Ok((!own.is_empty(), foreign.first().copied()))
     }
 
     /// Of each knob that it has not taken, as far as that can be seen, what it is and what it was
@@ -188,8 +176,8 @@ impl Running {
     #[must_use]
     pub fn ignored(&self, subject: &Subject, start: &Start<'_>) -> Vec<String> {
         let own = self.admin.as_ref().map(|admin| weir::ignored(admin, &subject.knobs));
-        let inodes = listening::listeners(self.child.id(), start.address).unwrap_or_default();
-        let backlog = read_back::backlog(subject, start.host, &inodes);
+        let sockets = listening::listeners(start.host, start.address).unwrap_or_default();
+        let backlog = read_back::backlog(subject, start.host, &sockets);
         own.into_iter().flatten().chain(backlog).collect()
     }
 

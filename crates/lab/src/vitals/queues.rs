@@ -202,8 +202,9 @@ mod tests {
     use super::*;
 
     fn counters_of(named: [u64; NAMES.len()], drops: &[(u32, u32)]) -> Counters {
+        let at = "127.0.0.1:80".parse().unwrap();
         let one = |&(inode, drops): &(u32, u32)| {
-            (inode, Listening { inode, port: 80, waiting: 2, backlog: 8, drops })
+            (inode, Listening { inode, at, waiting: 2, backlog: 8, drops })
         };
         let listening = Ok(drops.iter().map(one).collect());
         Counters { named, open: named[7] + 1, client_syn_retransmissions: named[0], listening }

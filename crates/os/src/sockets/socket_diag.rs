@@ -17,7 +17,7 @@ pub struct Listening {
     /// What tells it from every other while the machine runs.
     pub inode: u32,
     /// Where it listens.
-    pub port: u16,
+    pub at: SocketAddr,
     /// Connections that wait to be accepted.
     pub waiting: u32,
     /// How many may.
@@ -33,18 +33,40 @@ pub struct Listening {
 pub fn listening() -> io::Result<Vec<Listening>> {
     let mut all = Vec::new();
     for family in [AddressFamily::INET, AddressFamily::INET6] {
-        let socket = ask(REQUEST_DUMP, family, (LISTEN, 1 << (MEMORY - 1)), &[0; ID])?;
+        let socket = ask(REQUEST_DUMP, family, (1 << LISTENING, 1 << (MEMORY - 1)), &[0; ID])?;
         answers(&socket, &mut all)?;
     }
     Ok(all)
+}
+
+/// One end of a TCP connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    /// As in /proc/PID/fd; 0 once its owner has closed it.
+    pub inode: u32,
+    /// Who made it; 0 also where the owner has closed it.
+    user: u32,
+    is_established: bool,
 }
 
 /// The user who made the TCP socket that is bound to `own` and connected to `peer`, in the network
 /// namespace of the calling thread.
 ///
 /// # Errors
-/// As [`listening`]; there is no such socket (`NotFound`).
+/// As [`end_of`]; its owner has closed it (`NotFound`).
 pub(super) fn user_of(own: SocketAddr, peer: SocketAddr) -> io::Result<u32> {
+    match end_of(own, peer)? {
+        End { inode: 1.., user, is_established: true } => Ok(user),
+        _ => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+/// The TCP socket that is bound to `own` and connected to `peer`, in the network namespace of the
+/// calling thread.
+///
+/// # Errors
+/// As [`listening`]; there is no such socket (`NotFound`).
+pub fn end_of(own: SocketAddr, peer: SocketAddr) -> io::Result<End> {
     let (own_ip, peer_ip) = (own.ip().to_canonical(), peer.ip().to_canonical());
     let family = if own_ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let mut id = [0; ID];
@@ -62,7 +84,7 @@ pub(super) fn user_of(own: SocketAddr, peer: SocketAddr) -> io::Result<u32> {
     let socket = ask(REQUEST, family, (u32::MAX, 0), &id)?;
     let mut buffer = vec![0; MESSAGE_BYTES];
     let (_, length) = retry_on_intr(|| recv(&socket, &mut buffer[..], RecvFlags::empty()))?;
-    user(buffer.get(..length).unwrap_or_default())
+    end(buffer.get(..length).unwrap_or_default())
 }
 
 /// Asks for sockets in these states, with extensions; returns where the answer comes.
@@ -110,8 +132,9 @@ const REQUEST_DUMP: u16 = 0x301;
 const MEMORY: u16 = 7;
 const MEMORY_DROPS: usize = 8;
 const TCP: u8 = 6;
-/// TCP_LISTEN, as a bit.
-const LISTEN: u32 = 1 << 10;
+/// Of linux/tcp_states.h.
+const ESTABLISHED: u8 = 1;
+const LISTENING: u8 = 10;
 
 const HEADER: usize = 16;
 /// struct inet_diag_msg.
@@ -137,21 +160,20 @@ fn request(flags: u16, family: u8, (states, extensions): (u32, u8), id: &[u8]) -
     bytes
 }
 
-const ESTABLISHED: u8 = 1;
-
-/// The user of the one socket that an answer tells of. One that its owner has closed has no inode
-/// any more, and the kernel calls its user 0, as if that were root.
-fn user(bytes: &[u8]) -> io::Result<u32> {
+/// The one socket that an answer tells of.
+fn end(bytes: &[u8]) -> io::Result<End> {
     let length = u32_at(bytes, 0)? as usize;
     let message = bytes.get(HEADER..length).ok_or(io::ErrorKind::InvalidData)?;
     match u16_at(bytes, 4)? {
-        BY_FAMILY => {
-            let is_owned = message.get(STATE_AT) == Some(&ESTABLISHED);
-            match (u32_at(message, INODE_AT)?, u32_at(message, USER_AT)?) {
-                (1.., user) if is_owned => Ok(user),
-                _ => Err(io::ErrorKind::NotFound.into()),
-            }
+        // Where there is no such connection, the kernel tells of the socket that listens there.
+        BY_FAMILY if message.get(STATE_AT) == Some(&LISTENING) => {
+            Err(io::ErrorKind::NotFound.into())
         }
+        BY_FAMILY => Ok(End {
+            inode: u32_at(message, INODE_AT)?,
+            user: u32_at(message, USER_AT)?,
+            is_established: message.get(STATE_AT) == Some(&ESTABLISHED),
+        }),
         ERROR => Err(refusal(message)?),
         _ => Err(io::ErrorKind::InvalidData.into()),
     }
@@ -187,10 +209,9 @@ fn parse(mut bytes: &[u8], all: &mut Vec<Listening>) -> io::Result<Dump> {
 
 /// struct inet_diag_msg and the attributes after it.
 fn listener(message: &[u8]) -> io::Result<Listening> {
-    let port = message.get(4..6).and_then(|two| two.try_into().ok());
     let mut listening = Listening {
         inode: u32_at(message, INODE_AT)?,
-        port: u16::from_be_bytes(port.ok_or(io::ErrorKind::InvalidData)?),
+        at: own_address(message).ok_or(io::ErrorKind::InvalidData)?,
         waiting: u32_at(message, 56)?,
         backlog: u32_at(message, 60)?,
         drops: 0,
@@ -205,6 +226,16 @@ fn listener(message: &[u8]) -> io::Result<Listening> {
         attributes = attributes.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     Ok(listening)
+}
+
+fn own_address(message: &[u8]) -> Option<SocketAddr> {
+    let port = u16::from_be_bytes(message.get(4..6)?.try_into().ok()?);
+    let ip = if u16::from(*message.first()?) == AddressFamily::INET6.as_raw() {
+        IpAddr::from(<[u8; 16]>::try_from(message.get(8..24)?).ok()?)
+    } else {
+        IpAddr::from(<[u8; 4]>::try_from(message.get(8..12)?).ok()?)
+    };
+    Some(SocketAddr::new(ip, port))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> io::Result<u32> {
@@ -235,6 +266,9 @@ mod tests {
     #[test]
     fn answers_are_read_and_nothing_else_is_believed() {
         let mut body = vec![0; BODY];
+        body[0] = AddressFamily::INET.as_raw() as u8;
+        body[8] = 127;
+        body[11] = 1;
         body[4..6].copy_from_slice(&8080_u16.to_be_bytes());
         body[56] = 3;
         body[60] = 128;
@@ -244,7 +278,8 @@ mod tests {
         memory[4 + 32] = 9;
         let other = [6_u16.to_ne_bytes(), 1_u16.to_ne_bytes(), [1, 2], [0, 0]].concat();
         let full = [body.clone(), other, memory].concat();
-        let expected = Listening { inode: 77, port: 8080, waiting: 3, backlog: 128, drops: 9 };
+        let at = "127.0.0.1:8080".parse().unwrap();
+        let expected = Listening { inode: 77, at, waiting: 3, backlog: 128, drops: 9 };
         let plain = Listening { drops: 0, ..expected };
         let endless = [body.clone(), vec![0; 8]].concat();
         let error = message(ERROR, &(-2_i32).to_ne_bytes());
@@ -283,27 +318,33 @@ mod tests {
             let (served, _) = listener.accept().unwrap();
             let (own, peer) = (served.peer_addr().unwrap(), served.local_addr().unwrap());
             assert_eq!(user_of(own, peer).unwrap(), crate::users::effective().0, "{address}");
+            assert_ne!(end_of(own, peer).unwrap().inode, 0, "{address}");
             // The same without an owner.
             client.shutdown(std::net::Shutdown::Write).unwrap();
             assert_eq!(user_of(own, peer).unwrap_err().kind(), io::ErrorKind::NotFound);
-            let unbound = SocketAddr::new(own.ip(), 1);
-            assert_eq!(user_of(unbound, peer).unwrap_err().kind(), io::ErrorKind::NotFound);
+            // There is none; the kernel would tell of the listening socket instead.
+            let other = SocketAddr::new(own.ip(), 1);
+            for (own, peer) in [(other, peer), (peer, other)] {
+                assert_eq!(end_of(own, peer).unwrap_err().kind(), io::ErrorKind::NotFound);
+            }
         }
         let error = message(ERROR, &(-1_i32).to_ne_bytes());
-        assert_eq!(user(&error).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(end(&error).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
         for bytes in [&[][..], &[0; HEADER], &[255; HEADER], &message(BY_FAMILY, &[0; 20])] {
-            assert_eq!(user(bytes).unwrap_err().kind(), io::ErrorKind::InvalidData, "{bytes:?}");
+            assert_eq!(end(bytes).unwrap_err().kind(), io::ErrorKind::InvalidData, "{bytes:?}");
         }
     }
 
     #[test]
     fn a_listener_and_who_waits_for_it_are_seen() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let _waits = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let all = listening().unwrap();
-        let ours: Vec<_> = all.iter().filter(|one| one.port == port).collect();
-        assert_eq!(ours.len(), 1, "{all:?}");
-        assert_eq!((ours[0].waiting, ours[0].drops), (1, 0));
+        for address in ["127.0.0.1:0", "[::1]:0", "[::]:0"] {
+            let Ok(listener) = TcpListener::bind(address) else { continue };
+            let at = listener.local_addr().unwrap();
+            let _waits = TcpStream::connect(at).unwrap();
+            let all = listening().unwrap();
+            let ours: Vec<_> = all.iter().filter(|one| one.at == at).collect();
+            assert_eq!(ours.len(), 1, "{all:?}");
+            assert_eq!((ours[0].waiting, ours[0].drops), (1, 0), "{address}");
+        }
     }
 }

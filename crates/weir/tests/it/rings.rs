@@ -25,7 +25,7 @@ const MORE_THAN_BUFFERS: usize = 160;
 #[test]
 fn a_large_file_leaves_as_the_knobs_say_and_the_trace_tells() {
     on_every_ring(Program::Weir, |combination| {
-        let site = Fixture::new();
+        let site = Fixture::small();
         let content = pattern(LARGE_BYTES);
         write(&site.root().join("large.bin"), &content);
         let trace = site.beside("trace");
@@ -52,7 +52,7 @@ fn a_large_file_leaves_as_the_knobs_say_and_the_trace_tells() {
 #[test]
 fn clients_are_known_by_their_addresses() {
     on_every_ring(Program::Weir, |combination| {
-        let site = Fixture::new();
+        let site = Fixture::small();
         let log = site.beside("log");
         let path = log.to_str().expect("UTF-8");
         let flags = ["--access-log", path, "--address-connections-max", "2"];
@@ -82,16 +82,16 @@ fn sockets_are_where_the_knobs_say() {
         let mut wire = server.connect();
         wire.get("/digits.txt", "").expect("sent");
         wire.reply(false).expect("answered");
-        let end = server_end(server.address, wire.local_port()).expect("the server's end");
+        let end = server_end(server.address, wire.local_address()).expect("the server's end");
         let is_held = |server: &Server| {
             let has = format!("socket:[{end}]");
             let workers = workers_of(server.pid());
             workers.iter().any(|worker| descriptors(*worker).values().any(|is| *is == has))
         };
         assert_eq!(is_held(&server), !combination.says("direct"), "{combination}");
-        let port = wire.local_port();
+        let client = wire.local_address();
         drop(wire);
-        let is_gone = || server_end(server.address, port).is_none_or(|inode| inode == 0);
+        let is_gone = || server_end(server.address, client).is_none_or(|inode| inode == 0);
         assert!(await_true(PATIENCE, is_gone), "{combination}: it is not closed");
         assert!(!is_held(&server), "{combination}: a descriptor is left");
         server.stop();
@@ -176,7 +176,7 @@ fn a_client_that_does_not_read_is_cut_off_and_forgotten() {
             assert!(fault.starts_with("a reset"), "{combination}: no head: {fault}");
         }
         assert!(server.fetch("/digits.txt").is_ok(), "{combination}");
-        let is_there = || server_end(server.address, wire.local_port()).is_some();
+        let is_there = || server_end(server.address, wire.local_address()).is_some();
         assert!(await_true(PATIENCE, || !is_there()), "{combination}: its reply is kept");
         let said = server.stop();
         assert!(said.contains(" 1 timeouts"), "{combination}: it has ended otherwise: {said}");

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 
+use os::socket_diag;
 use rustix::process::Signal;
 
 use super::server::send;
@@ -157,7 +158,7 @@ pub(crate) fn niceness(pid: u32, tid: u32) -> Option<i32> {
 const LOOKS: u32 = 20;
 
 /// The inode numbers of the sockets that a process holds open, those of its rings among them.
-pub(crate) fn sockets(pid: u32) -> HashSet<u64> {
+pub(crate) fn sockets(pid: u32) -> HashSet<u32> {
     let entries = |of: &str| {
         let entries = fs::read_dir(format!("/proc/{pid}/{of}")).into_iter().flatten();
         entries.filter_map(|entry| Some(entry.ok()?.path()))
@@ -195,37 +196,20 @@ pub(crate) fn eventfds(pid: u32) -> HashSet<u64> {
     descriptors(pid).into_keys().filter_map(|fd| id(info(fd)?)).collect()
 }
 
-/// The inode number of the server's end of a connection over IPv4, while it exists.
-pub(crate) fn server_end(server: SocketAddr, client_port: u16) -> Option<u64> {
-    let ends = [server.port(), client_port];
-    let client = format!(":{client_port:04X} ");
-    let lines = tcp_lines().filter(|line| line.contains(&client));
-    lines
-        .filter_map(|line| tcp_socket(&line))
-        .find(|(ports, _)| *ports == ends)
-        .map(|(_, inode)| inode)
+/// The inode number of the server's end of a connection, while it exists: 0 once the server has
+/// closed it.
+pub(crate) fn server_end(server: SocketAddr, client: SocketAddr) -> Option<u32> {
+    match socket_diag::end_of(server, client) {
+        Ok(end) => Some(end.inode),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => panic!("the kernel does not tell of {client}: {error}"),
+    }
 }
 
-/// The inode numbers of the sockets that listen on a port over IPv4.
-pub(crate) fn listeners(at: SocketAddr) -> HashSet<u64> {
-    // The kernel lists them before all others (Linux, Documentation/networking/proc_net_tcp).
-    let sockets = tcp_lines().map_while(|line| tcp_socket(&line));
-    let all = sockets.take_while(|(ports, _)| ports[1] == 0);
-    all.filter(|(ports, _)| ports[0] == at.port()).map(|(_, inode)| inode).collect()
-}
-
-/// A line for each IPv4 socket, read as far as they are wanted, because there may be many.
-fn tcp_lines() -> impl Iterator<Item = String> {
-    let table = fs::File::open("/proc/net/tcp").expect("/proc/net/tcp");
-    BufReader::new(table).lines().skip(1).map_while(Result::ok)
-}
-
-/// Returns own port and peer port (0 if the socket listens), and the inode number.
-fn tcp_socket(line: &str) -> Option<([u16; 2], u64)> {
-    let port = |column: &str| u16::from_str_radix(column.split_once(':')?.1, 16).ok();
-    let mut columns = line.split_whitespace();
-    let ports = [port(columns.nth(1)?)?, port(columns.next()?)?];
-    Some((ports, columns.nth(6)?.parse().ok()?))
+/// The inode numbers of the sockets that listen on a port.
+pub(crate) fn listeners(at: SocketAddr) -> HashSet<u32> {
+    let all = socket_diag::listening().expect("the kernel tells who listens");
+    all.iter().filter(|socket| socket.at.port() == at.port()).map(|socket| socket.inode).collect()
 }
 
 struct Stat {

@@ -103,8 +103,8 @@ impl Wire {
         !self.kept.is_empty()
     }
 
-    pub(crate) fn local_port(&self) -> u16 {
-        self.stream.local_addr().map_or(0, |address| address.port())
+    pub(crate) fn local_address(&self) -> SocketAddr {
+        self.stream.local_addr().expect("a socket")
     }
 
     pub(crate) fn set_patience(&self, patience: std::time::Duration) {

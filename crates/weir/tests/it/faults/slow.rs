@@ -103,7 +103,7 @@ fn the_same_clients_are_as_many_timeouts_everywhere() {
             workers.iter().for_each(|worker| send(*worker, Signal::CONT));
             // A byte or an end: it was accepted. An end that nobody holds any more has no inode.
             let _ = wire.bytes(1);
-            let end = || server_end(server.address, wire.local_port());
+            let end = || server_end(server.address, wire.local_address());
             let is_held = || end().is_some_and(|inode| inode != 0);
             assert!(await_true(PATIENCE, || !is_held()), "{combination}: {request:?} is held");
             let said = server.stop();
@@ -128,7 +128,7 @@ fn a_client_that_does_not_read_is_cut_off() {
         // While the connection is idle there is time to find it.
         wire.get("/digits.txt", "").expect("sent");
         wire.reply(false).expect("answered");
-        let inode = server_end(server.address, wire.local_port()).expect("the server's end");
+        let inode = server_end(server.address, wire.local_address()).expect("the server's end");
         let held =
             || workers_of(server.pid()).iter().any(|worker| sockets(*worker).contains(&inode));
         assert!(held(), "{combination}: the connection is not found");
@@ -166,7 +166,7 @@ fn a_client_that_does_not_read_holds_up_its_worker_alone() {
                     assert!(server.fetch("/digits.txt").is_ok(), "{combination}: both wait");
                 }
             }
-            let is_there = || server_end(server.address, wire.local_port()).is_some();
+            let is_there = || server_end(server.address, wire.local_address()).is_some();
             assert!(await_true(PATIENCE, || !is_there()), "{combination}: it is waited for");
             assert!(server.fetch("/digits.txt").is_ok(), "{combination}: after that");
             drop(silent);
@@ -186,7 +186,7 @@ fn what_a_client_does_not_read_is_forgotten() {
         wire.get("/huge.bin", "").expect("sent");
         begins(combination, &mut wire);
         // A socket that no process has any more is still listed, until the kernel drops it.
-        let is_there = || server_end(server.address, wire.local_port()).is_some();
+        let is_there = || server_end(server.address, wire.local_address()).is_some();
         assert!(await_true(PATIENCE, || !is_there()), "{combination}: its reply is kept");
         let said = server.stop();
         assert!(said.contains(" 1 timeouts"), "{combination}: it has ended otherwise: {said}");

@@ -237,7 +237,7 @@ const OF_KEEPER: [&str; 2] = ["anon_inode:[signalfd]", "anon_inode:[landlock-rul
 
 /// The descriptors of a worker that are neither the standard ones, nor a listening socket of the
 /// site, nor a log, nor made by itself to wait with.
-fn strangers((worker, table): (u32, &[u32]), listeners: &HashSet<u64>, log: &str) -> Vec<String> {
+fn strangers((worker, table): (u32, &[u32]), listeners: &HashSet<u32>, log: &str) -> Vec<String> {
     let all = descriptors(worker);
     let standard: Vec<&String> = (0..3).filter_map(|number| all.get(&number)).collect();
     let is_own = |what: &String| {
