@@ -42,7 +42,7 @@ fn who_stalls_is_as_the_registry_says() {
         return;
     }
     on_every_program(|combination| {
-        let site = Fixture::new();
+        let site = Fixture::small();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), &[flags(combination), KNOWN].concat());
         let stage = Stage { combination, site: &site, server: &server, slow: &slow };
@@ -84,7 +84,7 @@ fn of_several_loops_one_stalls() {
         if combination.row["holder"] != "loop" || !combination.takes(&two) {
             return;
         }
-        let site = Fixture::new();
+        let site = Fixture::small();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), &two);
         let stage = Stage { combination, site: &site, server: &server, slow: &slow };
@@ -110,7 +110,7 @@ fn what_many_ask_for_is_loaded_once() {
         return;
     }
     on_mechanisms_alone(Program::Weir, |combination| {
-        let site = Fixture::new();
+        let site = Fixture::small();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), &[]);
         let mut wires: Vec<Wire> = (0..6).map(|_| server.connect()).collect();
@@ -140,7 +140,7 @@ fn a_slow_disk_is_no_slow_client() {
     }
     // A client may be slow on a slow machine, too, and then it has more time at a larger scale.
     let check = |combination: &Combination, scale: u32| {
-        let site = Fixture::new();
+        let site = Fixture::small();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let (ms, rate) = ((300 * scale).to_string(), (1_000_000 / scale).to_string());
         let patience = ["--head-timeout-ms", &ms, "--stall-timeout-ms", &ms];
@@ -172,7 +172,7 @@ fn what_is_in_memory_is_answered_while_every_helper_waits() {
     }
     let stalls_nobody = |combination: &Combination| combination.row["stalls"] == "nobody";
     on_mechanisms_where(Program::Weir, stalls_nobody, |combination| {
-        let site = Fixture::new();
+        let site = Fixture::small();
         write(&site.root().join("hot.bin"), &pattern(SENT_FROM_FILE_BYTES));
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), &[]);
@@ -200,7 +200,7 @@ fn behind_its_first_window_a_file_stalls_nobody_else_either() {
     on_each(|combination| {
         let window = combination.row["window_bytes"].as_u64().unwrap_or(WINDOW_BYTES);
         for name in ["long.bin", "tail.bin"] {
-            let site = Fixture::new();
+            let site = Fixture::small();
             let slow = SlowFiles::mount(&site.root().join("slow"));
             let server = combination.start(&site.root(), &[flags(combination), KNOWN].concat());
             let stage = Stage { combination, site: &site, server: &server, slow: &slow };
@@ -232,7 +232,7 @@ fn behind_all_helpers_only_who_needs_one_waits() {
     let two = ["--helpers", "2", "--load-delay-ms", "3600000"];
     let takes_two = |combination: &Combination| combination.takes(&two);
     on_mechanisms_where(Program::Weir, takes_two, |combination| {
-        let site = Fixture::new();
+        let site = Fixture::small();
         write(&site.root().join("hot.bin"), &pattern(SENT_FROM_FILE_BYTES));
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), &two);
@@ -275,7 +275,7 @@ fn behind_all_writers_everybody_waits_and_is_served_in_the_end() {
         if combination.row["holder"] != "stages" || combination.row["stalls"] != "all" {
             return;
         }
-        let site = Fixture::new();
+        let site = Fixture::small();
         write(&site.root().join("hot.bin"), &pattern(SENT_FROM_FILE_BYTES));
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), &["--threads", "2"]);
@@ -307,7 +307,7 @@ fn behind_the_helpers_of_a_pipeline_only_who_needs_one_waits() {
         if combination.row["holder"] != "stages" || combination.row["stalls"] != "nobody" {
             return;
         }
-        let site = Fixture::new();
+        let site = Fixture::small();
         write(&site.root().join("hot.bin"), &pattern(SENT_FROM_FILE_BYTES));
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), &["--load-delay-ms", "3600000"]);
@@ -350,7 +350,7 @@ fn what_a_disk_has_held_up_is_told() {
             &["small.txt", "a.bin"]
         };
         for name in names {
-            let site = Fixture::new();
+            let site = Fixture::small();
             let slow = SlowFiles::mount(&site.root().join("slow"));
             let mut server = combination.start(&site.root(), &["--admin", "127.0.0.1:0"]);
             let admin = server.await_admin();
@@ -396,7 +396,7 @@ fn what_the_disk_fails_to_give_is_not_passed_off_as_sent() {
         return;
     }
     on_mechanisms(Program::Weir, |combination| {
-        let site = Fixture::new();
+        let site = Fixture::small();
         let _slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), &[]);
         for target in ["/slow/broken-small.txt", "/slow/broken-large.bin"] {

@@ -85,7 +85,7 @@ fn expect_performed(combination: &Combination, flags: &[&str]) -> Vec<Value> {
 fn parts_of_files_are_sent_by_whom_the_registry_names() {
     let large = pattern(256 << 10);
     on_every(Program::Weir, |combination| {
-        let site = Fixture::new();
+        let site = Fixture::small();
         write(&site.root().join("large.bin"), &large);
         let file = site.beside("trace");
         let server = combination.start(&site.root(), &["--trace", file.to_str().expect("UTF-8")]);
@@ -125,7 +125,7 @@ fn where_fibers_do_not_look_workers_send() {
             return;
         }
         for how in ["nonblocking", "blocking"] {
-            let site = Fixture::new();
+            let site = Fixture::small();
             write(&site.root().join("large.bin"), &large);
             let file = site.beside("trace");
             let trace = ["--trace", file.to_str().expect("UTF-8")];
@@ -150,7 +150,7 @@ fn each_of_several_loops_performs_for_its_own_connections() {
         if combination.row["holder"] != "loop" || !combination.takes(&several) {
             return;
         }
-        let site = Fixture::new();
+        let site = Fixture::small();
         let file = site.beside("trace");
         let path = file.to_str().expect("UTF-8");
         let flags = [&several[..], &["--trace", path, "--admin", "127.0.0.1:0"]].concat();

@@ -34,7 +34,6 @@ const SMALL: &[&str] = &[
     ".well-known/.secret",
     "bare/only.txt",
     "deep/er/file.txt",
-    "dir/index.html",
     "dir/other.txt",
     "dir/.htaccess",
     "types/font.woff2",
@@ -69,16 +68,13 @@ const SMALL: &[&str] = &[
 
 impl Fixture {
     pub(crate) fn new() -> Self {
-        let home = tempfile::Builder::new().prefix("weir-test-").tempdir().expect("a directory");
-        let root = home.path().join("root");
+        let site = Self::small();
+        let (home, root) = (site.home.path(), site.root());
         for name in SMALL {
             write(&root.join(name), format!("the content of {name}\n").as_bytes());
         }
-        write(&root.join("index.html"), b"<!doctype html><title>weir</title>\n");
-        write(&root.join("digits.txt"), DIGITS);
         write(&root.join("empty.txt"), b"");
         write(&root.join("hundreds.bin"), &pattern(310));
-        write(&root.join("large.bin"), &pattern(LARGE_BYTES));
         write(&root.join("coded/page.html"), b"the page itself, as it is");
         write(&root.join("coded/page.html.br"), b"page in br");
         write(&root.join("coded/page.html.zst"), b"page in zstd");
@@ -89,10 +85,21 @@ impl Fixture {
         write(&root.join("coded/index.html"), b"the index itself");
         write(&root.join("coded/index.html.gz"), b"index in gzip");
         write(&root.join("coded/bare.txt"), b"without a sibling");
-        write(&home.path().join("secret.txt"), b"SECRET");
-        write(&home.path().join("root-evil/secret.txt"), b"SECRET");
+        write(&home.join("secret.txt"), b"SECRET");
+        write(&home.join("root-evil/secret.txt"), b"SECRET");
         make_special(&root);
         make_links(&root);
+        site
+    }
+
+    /// What most requests are for, made in a small part of the time that all takes.
+    pub(crate) fn small() -> Self {
+        let home = tempfile::Builder::new().prefix("weir-test-").tempdir().expect("a directory");
+        let root = home.path().join("root");
+        write(&root.join("index.html"), b"<!doctype html><title>weir</title>\n");
+        write(&root.join("dir/index.html"), b"the index of a directory\n");
+        write(&root.join("digits.txt"), DIGITS);
+        write(&root.join("large.bin"), &pattern(LARGE_BYTES));
         Self { home }
     }
 

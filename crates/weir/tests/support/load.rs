@@ -100,6 +100,13 @@ impl Counts {
     pub(crate) fn of(count: &AtomicUsize) -> usize {
         count.load(Ordering::Relaxed)
     }
+
+    /// Requests that were not answered, other than those whose connections may have been closed
+    /// for others.
+    pub(crate) fn lost(&self) -> usize {
+        let not = [&self.unanswered, &self.broken, &self.refused].map(Self::of);
+        not.iter().sum::<usize>() - Self::of(&self.paused)
+    }
 }
 
 fn ask(

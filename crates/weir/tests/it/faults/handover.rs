@@ -45,7 +45,7 @@ fn new_child(server: &Server) -> u32 {
 #[test]
 fn an_address_left_out_of_a_reload_is_left_in_good_order() {
     on_mechanisms_alone(Program::Weir, |combination| {
-        let home = Home::new(Fixture::new());
+        let home = Home::new(Fixture::small());
         home.configure(combination, BOTH);
         let mut server = home.serve(&Program::Weir.path());
         let left = server.addresses[1];
@@ -95,7 +95,7 @@ fn an_address_left_with_a_worker_that_was_killed_is_refused() {
 #[test]
 fn an_address_left_out_of_an_upgrade_is_refused() {
     on_mechanisms_alone(Program::Weir, |combination| {
-        let home = Home::new(Fixture::new());
+        let home = Home::new(Fixture::small());
         home.configure(combination, BOTH);
         let mut server = home.serve(&home.binary());
         let [stays, left] = server.addresses[..] else { panic!("two addresses") };
@@ -171,7 +171,7 @@ fn a_program_that_is_stopped_before_it_serves_leaves_the_sockets_alone() {
         return;
     }
     on_mechanisms_alone(Program::Weir, |combination| {
-        let home = Home::new(Fixture::new());
+        let home = Home::new(Fixture::small());
         home.configure(combination, FIRST);
         let mut server = home.serve(&home.binary());
         workers(combination, &server);

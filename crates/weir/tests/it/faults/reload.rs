@@ -62,7 +62,7 @@ fn one_architecture_follows_another_and_no_request_is_lost() {
     on_mechanisms(Program::Weir, |combination| {
         let place = all.iter().position(|of| of.architecture == combination.architecture);
         let place = place.expect("one of them");
-        let home = Home::new(Fixture::new());
+        let home = Home::new(Fixture::small());
         home.configure(combination, SLOW);
         let mut server = home.serve(&Program::Weir.path());
         let keep = place % 2 == 0;
@@ -217,7 +217,7 @@ fn a_storm_of_reloads_is_survived() {
 #[test]
 fn another_program_takes_over_and_no_request_is_lost() {
     on_mechanisms(Program::Weir, |combination| {
-        let home = Home::new(Fixture::new());
+        let home = Home::new(Fixture::small());
         let mut command = Command::new(home.binary());
         command.args(combination.arguments(&home.site.root(), &["--idle-grace-ms", "60000"]));
         let mut server = Server::start(command, 0);
@@ -246,7 +246,7 @@ fn another_program_takes_over_and_no_request_is_lost() {
 #[test]
 fn a_program_that_cannot_take_over_changes_nothing() {
     on_mechanisms(Program::Weir, |combination| {
-        let home = Home::new(Fixture::new());
+        let home = Home::new(Fixture::small());
         let mut command = Command::new(home.binary());
         command.args(combination.arguments(&home.site.root(), &[]));
         let mut server = Server::start(command, 0);

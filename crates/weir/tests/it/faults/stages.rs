@@ -97,7 +97,7 @@ fn who_would_wait_for_pages_hears_so() {
         if combination.row["name"] != "pipelined" {
             return;
         }
-        let site = Fixture::new();
+        let site = Fixture::small();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), &narrow);
         let mut waits = vec![server.asking(server.address, "/slow/a.bin")];
@@ -135,7 +135,7 @@ fn who_finds_the_queue_of_helpers_full_hears_so() {
         if !combination.takes(&narrow[..2]) {
             return;
         }
-        let site = Fixture::new();
+        let site = Fixture::small();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let names = ["/new-1.txt", "/new-2.txt", "/new-3.txt"];
         names.iter().for_each(|name| write(&site.root().join(&name[1..]), DIGITS));
@@ -195,7 +195,7 @@ fn an_end_finds_some_in_each_stage_and_loses_none() {
     }
     let large = pattern(4 << 20);
     on_pipelines(|combination| {
-        let site = Fixture::new();
+        let site = Fixture::small();
         write(&site.root().join("huge.bin"), &large);
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let mut server = combination.start(&site.root(), &[]);
@@ -318,7 +318,7 @@ fn another_helper_comes_also_where_nobody_does() {
         if !combination.takes(&control) {
             return;
         }
-        let site = Fixture::new();
+        let site = Fixture::small();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let names: Vec<String> = (0..12).map(|n| format!("/cold-{n}.txt")).collect();
         for name in &names {
@@ -352,7 +352,7 @@ fn who_asks_for_the_same_path_takes_no_other_helper() {
         if !combination.takes(&two) {
             return;
         }
-        let site = Fixture::new();
+        let site = Fixture::small();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let server = combination.start(&site.root(), &two);
         let ask = || server.asking(server.address, "/slow/small.txt");
@@ -388,7 +388,7 @@ fn who_finds_a_queue_full_is_not_accepted() {
         if combination.row["stalls"] != "all" {
             return;
         }
-        let site = Fixture::new();
+        let site = Fixture::small();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let mut server = combination.start(&site.root(), &flags);
         let admin = server.await_admin();

@@ -203,7 +203,7 @@ fn a_disk_that_never_answers_outlasts_no_drain() {
         return;
     }
     on_mechanisms(Program::Weir, |combination| {
-        let site = Fixture::new();
+        let site = Fixture::small();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         // What was asked for once is in memory for as long as this lasts.
         let flags = ["--drain-timeout-ms", "300", "--answer-age-ms", "3600000"];

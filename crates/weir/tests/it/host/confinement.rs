@@ -119,7 +119,7 @@ fn a_root_is_swapped_beside_its_link_and_nowhere_else() {
 #[test]
 fn a_link_is_followed_out_of_the_root_where_a_rule_permits() {
     on_mechanisms(Program::Weir, |combination| {
-        let home = Home::new(Fixture::new());
+        let home = Home::new(Fixture::small());
         let place = home.path("").canonicalize().expect("a home");
         let large = pattern(LARGE_BYTES);
         for (name, content) in [

@@ -54,7 +54,7 @@ fn check(
     before: &str,
     rows: &[(String, String)],
 ) {
-    let site = Fixture::new();
+    let site = Fixture::small();
     let log = site.beside("access.log");
     let logs = ["--access-log", log.to_str().expect("UTF-8"), "--log-format", format];
     let server = combination.start(&site.root(), &[&logs, flags].concat());

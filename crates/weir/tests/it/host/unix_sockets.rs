@@ -66,7 +66,7 @@ fn a_socket_file_has_the_mode_and_group_it_is_asked_for() {
     let group = getegid().as_raw().to_string();
     let of_group = format!(",mode=0660,group={group}");
     for (options, expected) in [("", 0o666), (",mode=0600", 0o600), (&of_group, 0o660)] {
-        let home = Home::new(Fixture::new());
+        let home = Home::new(Fixture::small());
         let admin = format!("admin = \"unix:{}{options}\"\n", home.path("admin").display());
         configure(&home, &(listen(&home, "site", options) + &admin));
         let mut command = Command::new("sh");

@@ -47,7 +47,7 @@ fn script_for_continuous_integration_decides_beside_a_busy_loop() {
     let rows = [("p99<60s", "good>0/s", 0), ("p99<60s", "good>1000000/s", 4)];
     let _busy = Busy::start();
     for (times, rates, expected) in rows {
-        let fixture = Fixture::new();
+        let fixture = Fixture::small();
         write(&fixture.root().join("index.html"), b"a page");
         let site = fixture.root().display().to_string();
         let address = free_address();

@@ -11,7 +11,7 @@ fn what_waits_for_no_helper_is_refused_and_counted() {
     let few = ["--helpers", "1", "--helper-queue", "1", "--load-delay-ms", "3600000"];
     let takes_few = |combination: &Combination| combination.takes(&few[..4]);
     on_mechanisms_where(Program::Weir, takes_few, |combination| {
-        let site = Fixture::new();
+        let site = Fixture::small();
         let slow = SlowFiles::mount(&site.root().join("slow"));
         let mut server =
             combination.start(&site.root(), &[&few[..], &["--admin", "127.0.0.1:0"]].concat());
