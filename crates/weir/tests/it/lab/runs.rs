@@ -140,7 +140,13 @@ fn a_short_run_is_told_whole() {
     }
     let results = lab.results();
     assert_eq!(results.runs.len(), 1);
-    assert!(results.points.len() > 1);
+    // A point that is invalid may end the search for the capacity.
+    let points = results.points.len();
+    assert!(
+        points > 1 || (points == 1 && ran.status == Some(UNPROVEN)),
+        "{points}: {}",
+        ran.errors
+    );
     for point in &results.points {
         assert!(point.load.is_some() && point.vitals.is_some(), "{}", point.verdict);
         assert!(point.counters.contains_key("replies"), "{:?}", point.counters);
@@ -304,15 +310,18 @@ fn a_slow_disk_is_slow_while_it_is_measured() {
         return;
     }
     let waits_us = |of: &Point| of.vitals.as_ref()?.server.processes.disk_waits_us;
+    let replies = |of: &Point| of.load.as_ref().map_or(0, |load| load.flow.replies);
     // The kernel now and then takes a wait for as long as the machine is up: then it is not told.
+    // On a busy machine not one reply may come in the measured time.
+    let tells = |of: &Point| waits_us(of).is_some() && replies(of) > 0;
     let mut points: Vec<Point> = Vec::new();
-    while points.len() < TRIES_MAX && points.last().and_then(waits_us).is_none() {
+    while points.len() < TRIES_MAX && !points.last().is_some_and(tells) {
         points.push(point(&spec));
     }
     let point = points.pop().expect("one was measured");
     let told = &point.testbed["reads from the disk"];
     assert!(told.contains("reads answered late (delay-us=20000)"), "{told}");
-    assert!(!told.starts_with("0 "), "{told}");
+    assert!(!told.starts_with("0 "), "{told}; {} replies", replies(&point));
     match waits_us(&point) {
         Some(waits_us) => assert!(waits_us >= 20_000, "{waits_us} {told}"),
         None => harness::skip("needs a kernel that counts waits for the disk"),
@@ -399,15 +408,20 @@ fn wrong_servers_are_found_out() {
     }
 }
 
+/// Of the requests of this workload 35 % are for the one file that `misses` has: among so many one
+/// is for another file, but for 3 times in 100,000.
+const MISSED_AMONG: u64 = 10;
+
 fn is_found_out(points: &[Point], way: &str, why: &str) {
     let subject = double(way);
     let its = points.iter().filter(|point| point.spec.subject.to_string() == subject);
-    let verdicts: Vec<&Verdict> = its.map(|point| &point.verdict).collect();
+    let its: Vec<&Point> = its.collect();
     // On a busy machine not one reply may come in the measured time.
-    assert!(verdicts.iter().any(|verdict| matches!(verdict, Verdict::Failed(_))), "{way}");
-    for verdict in verdicts {
-        assert!(!verdict.is_good(), "{way}");
-        let Verdict::Failed(whys) = verdict else { continue };
+    assert!(its.iter().any(|point| matches!(point.verdict, Verdict::Failed(_))), "{way}");
+    for point in its {
+        let replies = point.load.as_ref().map_or(0, |load| load.flow.replies);
+        assert!(!point.verdict.is_good() || (way == "misses" && replies < MISSED_AMONG), "{way}");
+        let Verdict::Failed(whys) = &point.verdict else { continue };
         assert!(whys.iter().any(|said| said.contains(why)), "{way}: {whys:?}");
     }
 }
@@ -491,7 +505,7 @@ fn a_server_that_dies_is_told_and_the_run_goes_on() {
     let results = lab.results();
     let (dead, others): (Vec<&Point>, Vec<&Point>) =
         results.points.iter().partition(|point| point.spec.subject.name == "command");
-    assert!(!dead.is_empty() && others.len() > 1, "{}", results.points.len());
+    assert!(!dead.is_empty() && !others.is_empty(), "{}", results.points.len());
     let told = "the server ended in mid-run: no more of this";
     assert_eq!(dead[0].verdict, Verdict::Failed(vec![told.into()]));
     assert!(lab.page().contains(told));
