@@ -7,6 +7,7 @@ mod refusals;
 mod runs;
 mod stops;
 mod subjects;
+mod wrong;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
