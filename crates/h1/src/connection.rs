@@ -31,6 +31,9 @@ pub struct Connection<F> {
     ended: bool,
     /// Passed over since the last request.
     empty_lines: u8,
+    /// Of the request in hand, or of the next: what it is counted under, and when it began.
+    host: u8,
+    begun: Instant,
     /// It is out, and nobody has asked for it yet.
     replied: Option<Reply>,
 }
@@ -90,7 +93,8 @@ impl<F> Connection<F> {
         let state = State::Head { since: now, scan: Scan::default() };
         let inbox = Inbox::default();
         let ending = Ending::No;
-        Self { limits, state, inbox, ending, ended: false, empty_lines: 0, replied: None }
+        let (ended, empty_lines, host, begun, replied) = (false, 0, 0, now, None);
+        Self { limits, state, inbox, ending, ended, empty_lines, host, begun, replied }
     }
 
     /// What is to be done next.
@@ -140,6 +144,10 @@ impl<F> Connection<F> {
             _ => {}
         }
         if self.receives() {
+            let is_head = matches!(self.state, State::Idle { .. } | State::Head { .. });
+            if is_head && self.inbox.len() == 0 {
+                self.begun = now.at;
+            }
             self.inbox.add(bytes);
             self.advance(now);
         } else if self.inbox.len() + bytes.len() <= self.limits.head_bytes_max + LEFTOVER_BYTES_MAX
@@ -157,6 +165,12 @@ impl<F> Connection<F> {
         if self.receives() {
             self.go(Event::Over, State::Closed);
         }
+    }
+
+    /// Of which host the request in hand is, by a number that the driver has for it, so that
+    /// [`Self::next_reply`] tells it. Without this it is 0.
+    pub fn count_under(&mut self, host: u8) {
+        self.host = host;
     }
 
     /// Answers `Find`. A body is read away before the reply, unless that is a refusal and the
@@ -230,7 +244,7 @@ impl<F> Connection<F> {
         }
         match &self.state {
             State::Send { head, sending } if sending.part.is_none() => {
-                self.replied = Some(sending.reply);
+                self.replied = Some(sending.reply(self.host, self.begun));
                 self.finish(*head, sending.after, now);
             }
             State::Send { .. } => self.turn(Event::PagesWanted, |state| match state {

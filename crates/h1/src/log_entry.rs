@@ -254,7 +254,8 @@ mod tests {
     fn written(format: LogFormat, peer: Option<IpAddr>, parts: [&[u8]; 4]) -> String {
         let mut line = Vec::new();
         let stamp = &format.stamp(&Date::new(784_111_777));
-        let reply = Reply { status: crate::Status::OK, bytes: 1024 };
+        let reply =
+            Reply { status: crate::Status::OK, bytes: 1024, host: 0, begun: Instant::ORIGIN };
         let words = &Words::of(parts);
         Entry { peer, stamp, words, took: None, reply }.write(format, &mut line);
         String::from_utf8(line).unwrap()

@@ -12,6 +12,11 @@ pub struct Reply {
     pub status: Status,
     /// Bytes of content sent, the head left out.
     pub bytes: u64,
+    /// What its request was [counted under](crate::Connection::count_under).
+    pub host: u8,
+    /// When the first byte of its request was received; of a request that came behind another, when
+    /// that one's reply was out.
+    pub begun: Instant,
 }
 
 /// What becomes of a connection when the reply is out.
@@ -35,7 +40,8 @@ pub(crate) struct Sending<F> {
     pub(crate) after: After,
     /// Some of it is out: no other reply can take its place.
     pub(crate) has_begun: bool,
-    pub(crate) reply: Reply,
+    status: Status,
+    content_bytes: u64,
     pub(crate) rate: Rate,
 }
 
@@ -43,11 +49,19 @@ impl<F> Sending<F> {
     pub(crate) fn new(composed: Composed<F>, after: After, limits: &Limits, now: Instant) -> Self {
         let Composed { status, content_bytes, mut pieces } = composed;
         let (chunk, part) = pieces.next().unwrap_or_else(|| (Chunk::whole(Block::default()), None));
-        let reply = Reply { status, bytes: content_bytes };
         let others = (pieces.remaining() > 0).then(|| Box::new(pieces));
         let rate = Rate::new(now);
-        let mut sending =
-            Self { chunk, part, part_end: 0, others, after, has_begun: false, reply, rate };
+        let mut sending = Self {
+            chunk,
+            part,
+            part_end: 0,
+            others,
+            after,
+            has_begun: false,
+            status,
+            content_bytes,
+            rate,
+        };
         sending.begin_part(limits);
         sending
     }
@@ -73,6 +87,11 @@ impl<F> Sending<F> {
         let is_out =
             self.chunk.at == self.chunk.end && self.part.as_ref().is_none_or(FilePart::is_empty);
         is_out && self.step(limits)
+    }
+
+    /// It is out, and so is what it is counted under.
+    pub(crate) fn reply(&self, host: u8, begun: Instant) -> Reply {
+        Reply { status: self.status, bytes: self.content_bytes, host, begun }
     }
 
     /// Whether nothing follows what is wanted now.

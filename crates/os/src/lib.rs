@@ -29,7 +29,7 @@ pub use files::{
 pub use isolation::{calls, landlock, namespace, seccomp, tun};
 pub use poller::{Poller, Wake, wait_readable, wait_ready};
 pub use processes::{Notices, PidFile, SharedWords, Signal, Signals};
-pub use processes::{limits, notify, placement, process, signals, terminal, thread, users};
+pub use processes::{limits, notify, placement, process, signals, terminal, thread, usage, users};
 pub use sockets::{
     Address, Blocking, Listener, NetCounts, Network, Queue, Socket, SpareDescriptor, Stranger,
     UnixAddress,

@@ -151,6 +151,7 @@ impl Session for Several {
             Event::Bytes(bytes) => self.hear(bytes, now),
             Event::Sent(n) => self.sent(n, now),
             Event::Failed => self.fail(),
+            Event::Host(Tag(of), host) => self.streams[usize::from(of)].inner.count_under(host),
             Event::Found(Tag(of), found) => {
                 self.streams[usize::from(of)].inner.found(found, now);
             }

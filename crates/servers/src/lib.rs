@@ -34,6 +34,6 @@ pub use session::plain;
 pub use shared::failure::Failure;
 pub use shared::performer;
 pub use shared::server::Server;
-pub use shared::{counters, dials, error_log, orders, quotas, settings};
+pub use shared::{counters, dials, error_log, orders, quotas, settings, tally};
 pub use supervisor::judge::judge;
 pub use supervisor::{Hangup, Program, Voice, serve};

@@ -37,6 +37,9 @@ pub enum Event<'e> {
     Bytes(&'e [u8]),
     /// FIN from the peer.
     Fin,
+    /// Of which host a request is: a number of [`site::Site::host_number`], for its reply. Told
+    /// before [`Event::Found`], unless it is 0.
+    Host(Tag, u8),
     /// The answer to `Find`.
     Found(Tag, Found<File>),
     /// What `Load` wants is done by somebody else; [`Event::Loaded`] follows in its time. Told
@@ -111,6 +114,10 @@ impl Session for Connection<File> {
                 self.received(bytes, now);
             }
             Event::Fin => self.ended(now),
+            Event::Host(tag, host) => {
+                has_one(tag);
+                self.count_under(host);
+            }
             Event::Found(tag, found) => {
                 has_one(tag);
                 self.found(found, now);

@@ -7,20 +7,28 @@ use crate::rules::Host;
 /// No name in the DNS is longer (RFC 1035 section 2.3.4); what is can only be meant by `*`.
 const NAME_BYTES_MAX: usize = 253;
 
+/// Hosts whose replies are counted apart: of more nobody would look at each.
+pub const COUNTED_HOSTS_MAX: usize = 64;
+
 /// Which host a request is for: the first in written order that has a name for it.
 pub(crate) struct Hosts {
     exact: Places,
     /// By what stands behind `*.`.
     below: Places,
     any: Option<usize>,
+    /// First names of those that are counted apart, and by place which of them it is, from 1 on.
+    counted: Vec<String>,
+    numbers: Vec<u8>,
 }
 
 type Places = HashMap<Box<[u8]>, usize, RandomState>;
 
 impl Hosts {
     pub(crate) fn new(hosts: &[Host]) -> Self {
-        let mut all = Self { exact: Places::default(), below: Places::default(), any: None };
+        let (exact, below) = (Places::default(), Places::default());
+        let mut all = Self { exact, below, any: None, counted: Vec::new(), numbers: Vec::new() };
         for (place, host) in hosts.iter().enumerate() {
+            all.count(host);
             for name in &host.names {
                 let name = name.to_ascii_lowercase();
                 if name == "*" {
@@ -33,6 +41,27 @@ impl Hosts {
             }
         }
         all
+    }
+
+    fn count(&mut self, host: &Host) {
+        let first = host.names.first().filter(|name| *name != "*");
+        let number = first.map(|name| name.to_ascii_lowercase()).map_or(0, |name| {
+            let known = self.counted.iter().position(|counted| *counted == name);
+            if known.is_none() && self.counted.len() < COUNTED_HOSTS_MAX {
+                self.counted.push(name);
+                return self.counted.len();
+            }
+            known.map_or(0, |at| at + 1)
+        });
+        self.numbers.push(number as u8);
+    }
+
+    pub(crate) fn counted(&self) -> &[String] {
+        &self.counted
+    }
+
+    pub(crate) fn number(&self, place: usize) -> u8 {
+        self.numbers[place]
     }
 
     /// The place of the host that is asked for; `asked` as it came, in any case and with its port.

@@ -101,6 +101,14 @@ impl Plan {
         self.hosts.of(asked)
     }
 
+    pub(crate) fn counted_hosts(&self) -> &[String] {
+        self.hosts.counted()
+    }
+
+    pub(crate) fn host_number(&self, asked: &[u8]) -> u8 {
+        self.hosts.of(asked).map_or(0, |place| self.hosts.number(place))
+    }
+
     /// The place of the ruling for a path as [`path::translate`] gives it.
     pub(crate) fn ruling(&self, host: usize, path: &[u8], head: &Head<'_>) -> u32 {
         let (zones, variants) = &self.courses[host];

@@ -103,6 +103,19 @@ impl Site {
         Ok(Self { plan, rulings, disk, answers: Answers::new(settings) })
     }
 
+    /// The first names of the hosts that are counted apart, in written order: at most
+    /// [`COUNTED_HOSTS_MAX`], and none that is `*`.
+    #[must_use]
+    pub fn counted_hosts(&self) -> &[String] {
+        self.plan.as_ref().map_or(&[], Plan::counted_hosts)
+    }
+
+    /// Under which of [`Self::counted_hosts`] a request is counted, from 1 on; 0: under none.
+    #[must_use]
+    pub fn host_number(&self, head: &Head<'_>) -> u8 {
+        self.plan.as_ref().map_or(0, |plan| plan.host_number(head.host()))
+    }
+
     /// Looks a request up; reads memory only. Of those who ask for an answer that has come of age,
     /// the first is told that it is missing, and is to load it or to [give it up](Self::give_up);
     /// until then the others get the old one. A host that no rule knows is answered with 421

@@ -100,6 +100,7 @@ impl<F> Connection<F> {
             After::Shuts => self.go(Event::Shuts, State::Shut),
             After::Stays => {
                 self.inbox.skip(head.into());
+                (self.host, self.begun) = (0, now.at);
                 self.go(Event::Stays, State::Idle { since: now.at });
                 self.advance(now);
             }

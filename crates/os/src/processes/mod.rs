@@ -16,6 +16,7 @@ pub(crate) mod still;
 mod sync;
 pub mod terminal;
 pub mod thread;
+pub mod usage;
 pub mod users;
 
 pub use notices::Notices;

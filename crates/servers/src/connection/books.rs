@@ -4,7 +4,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use h1::{Found, Head, Loaded, Lookup, Miss, Now, Reply, Status, Tag, Want};
+use h1::{Found, Head, Loaded, Lookup, Miss, Now, Status, Tag, Want};
 use measure::{Duration, Instant};
 use os::File;
 use site::Opening;
@@ -13,11 +13,12 @@ use super::Dialog;
 use super::disk_waits::DiskWaits;
 use super::journal::Journal;
 use crate::session::Event;
-use crate::shared::counters::{Counter, Tally};
+use crate::shared::counters::Counter;
 use crate::shared::log::AccessLog;
 use crate::shared::performer::Performer;
 use crate::shared::server::Worker;
 use crate::shared::server::{Clock, Server};
+use crate::shared::tally::Tally;
 use crate::shared::trace::{Step, Who};
 
 /// Those of a loop or a thread.
@@ -141,8 +142,17 @@ impl<'s> Books<'s> {
         self.server.site.find(head, &self.now)
     }
 
-    pub(crate) fn found(&mut self, dialog: &mut Dialog, tag: Tag, found: Found<os::File>) {
+    /// `host`: as [`site::Site::host_number`] gives it.
+    pub(crate) fn found(
+        &mut self,
+        dialog: &mut Dialog,
+        (tag, host): (Tag, u8),
+        found: Found<os::File>,
+    ) {
         self.tally.add(Counter::Requests, 1);
+        if host != 0 {
+            dialog.session.tell(Event::Host(tag, host), &self.now);
+        }
         self.tally.add(Counter::Loads, u64::from(matches!(found, Found::Miss(_))));
         if let Some(journal) = &mut dialog.journal {
             journal.note(&*dialog.session, tag);
@@ -249,7 +259,7 @@ impl<'s> Books<'s> {
         dialog.session.tell(Event::Sent(n), now);
         let mut replied = false;
         while let Some((tag, reply)) = dialog.session.next_reply() {
-            count(reply, tally);
+            tally.replied(reply, os::clock::monotonic() - reply.begun);
             replied = true;
             if let Some(journal) = &mut dialog.journal {
                 journal.finish((tag, reply), server, log.as_mut(), now, tally);
@@ -309,13 +319,6 @@ impl<'s> Books<'s> {
 /// Whose fault an error on a socket or a file is.
 pub(crate) fn fault(error: &io::Error) -> Counter {
     if os::is_peer_gone(error) { Counter::PeerFaults } else { Counter::MachineFaults }
-}
-
-fn count(reply: Reply, tally: &mut Tally) {
-    tally.add(Counter::Replies, 1);
-    if reply.status >= Status::BAD_REQUEST {
-        tally.add(Counter::Refusals, 1);
-    }
 }
 
 /// Counts what a load came to, if that is somebody's fault: no page of a file that shrank, or a

@@ -6,9 +6,9 @@ use h1::log_entry::{Words, json_text};
 use h1::{LogFormat, Now, Reply, Tag};
 
 use crate::session::Session;
-use crate::shared::counters::Tally;
 use crate::shared::log::AccessLog;
 use crate::shared::server::Server;
+use crate::shared::tally::Tally;
 use crate::shared::trace::{self, Step, Steps, Who};
 
 /// Of one connection; there only if there is a log or a trace.

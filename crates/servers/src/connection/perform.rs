@@ -151,8 +151,9 @@ impl Books<'_> {
         match dialog.session.want() {
             Want::Recv => self.receive(connection, share, false),
             Want::Find(tag, head) => {
+                let host = self.server.site.host_number(&head);
                 let found = service.find(&head, self);
-                self.found(dialog, tag, found);
+                self.found(dialog, (tag, host), found);
                 Progress::Went
             }
             Want::Load(..) if dialog.is_loaded() => self.wait(connection, share),

@@ -388,8 +388,9 @@ impl<'s> Completions<'s> {
                     break;
                 }
                 Want::Find(tag, head) => {
+                    let host = self.books.server.site.host_number(&head);
                     let found = self.books.find(&head);
-                    self.books.found(dialog, tag, found);
+                    self.books.found(dialog, (tag, host), found);
                 }
                 Want::Load(..) if dialog.is_loaded() => break,
                 Want::Load(tag, miss) => self.load(token, tag, miss)?,

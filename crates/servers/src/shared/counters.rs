@@ -1,14 +1,15 @@
 //! Statistics: plain words in memory that workers and supervisor share, under the papers' names.
 //!
 //! Reading them costs the workers nothing and goes on working under overload. A worker counts in a
-//! [`Tally`] of its own and publishes it once a round (loops) or once a reply (threads).
+//! tally of its own and publishes it once a round (loops) or once a reply (threads).
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU64, AtomicUsize, fence};
 
-use os::{SharedWords, Socket};
+use os::SharedWords;
+use site::COUNTED_HOSTS_MAX;
 
 macro_rules! counters {
     ($($name:ident $text:literal $unit:literal $meaning:literal,)*) => {
@@ -72,14 +73,35 @@ counters! {
     Preemptions "involuntary_switches" "switches" "Those because others were to run",
 }
 
-/// Words of a row: its counters, and behind them its process while it is ready. Whole cache lines,
-/// because each row is written by another thread.
-const ROW: usize = (COUNTERS.len() + 1).next_multiple_of(LINE);
+/// Words of a row: its counters, behind them its process while it is ready, and what
+/// replies are counted by. Whole cache lines, because each row is written by another thread.
+const ROW: usize = (TIME + 1).next_multiple_of(LINE);
 const READY: usize = COUNTERS.len();
+/// Replies by host and class, replies by time, and the time of all in nanoseconds.
+const REPLIES: usize = READY + 1;
+const TIMES: usize = REPLIES + (COUNTED_HOSTS_MAX + 1) * CLASSES;
+const TIME: usize = TIMES + SPANS;
 /// Stands there instead of a process while the process begins and is not ready.
 const BEGINS: u64 = u64::MAX;
 /// Words of a cache line.
 const LINE: usize = 8;
+/// Classes of a status: 2xx to 5xx.
+pub const CLASSES: usize = 4;
+/// Spans of time that are told apart: up to 4 µs, up to twice that, and so on, and beyond 69 s.
+pub const SPANS: usize = 26;
+/// The first span ends at two to this power, in nanoseconds.
+const FIRST_SPAN: u32 = 12;
+
+/// Where a span ends, in nanoseconds; the last one has no end.
+#[must_use]
+pub const fn span_end_ns(span: usize) -> u64 {
+    1 << (FIRST_SPAN as usize + span)
+}
+
+fn span_of_ns(took_ns: u64) -> usize {
+    let doubled = (took_ns.saturating_sub(1) >> FIRST_SPAN).checked_ilog2();
+    doubled.map_or(0, |doubled| doubled as usize + 1).min(SPANS - 1)
+}
 
 /// The shared words: one row for each loop of a worker, and for all threads of one that has none.
 #[derive(Clone)]
@@ -161,11 +183,34 @@ impl Counters {
         self.row(row)[counter as usize].load(Relaxed)
     }
 
+    /// Replies of all workers to requests of a host, as [`site::Site::host_number`] numbers it, and
+    /// with a status of a class: 0 for 2xx.
+    #[must_use]
+    pub fn replies(&self, host: usize, class: usize) -> u64 {
+        self.sum(REPLIES + host * CLASSES + class)
+    }
+
+    /// Replies of all workers that took as long as a span says, from the first byte of the request
+    /// to the last that was handed to the kernel; see [`span_end_ns`].
+    #[must_use]
+    pub fn took(&self, span: usize) -> u64 {
+        self.sum(TIMES + span)
+    }
+
+    /// How long all replies took together, in nanoseconds.
+    #[must_use]
+    pub fn took_ns(&self) -> u64 {
+        self.sum(TIME)
+    }
+
+    fn sum(&self, word: usize) -> u64 {
+        self.words.chunks_exact(ROW).map(|row| row[word].load(Relaxed)).sum()
+    }
+
     /// The sum of a counter over all workers.
     #[must_use]
     pub fn total(&self, counter: Counter) -> u64 {
-        let rows = self.words.chunks_exact(ROW);
-        rows.map(|row| row[counter as usize].load(Relaxed)).sum()
+        self.sum(counter as usize)
     }
 
     /// Counts one for whoever does not know which worker he is in: the one that has started in this
@@ -305,7 +350,15 @@ impl Counters {
         self.words[row * ROW..][..words].chunks_exact(ROW)
     }
 
-    fn row(&self, row: usize) -> &[AtomicU64] {
+    /// Counts a reply: of a host and a class as [`Self::replies`] has them, and how long it took.
+    pub(super) fn count_reply(&self, row: usize, (host, class): (usize, usize), took_ns: u64) {
+        let row = self.row(row);
+        row[REPLIES + host * CLASSES + class].fetch_add(1, Relaxed);
+        row[TIMES + span_of_ns(took_ns)].fetch_add(1, Relaxed);
+        row[TIME].fetch_add(took_ns, Relaxed);
+    }
+
+    pub(super) fn row(&self, row: usize) -> &[AtomicU64] {
         &self.words[row * ROW..][..ROW]
     }
 }
@@ -330,56 +383,6 @@ impl Default for Totals {
     }
 }
 
-/// What one thread has counted since it last published.
-pub struct Tally {
-    counts: [u64; COUNTERS.len()],
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self { counts: [0; COUNTERS.len()] }
-    }
-}
-
-impl Tally {
-    /// Counts `n` more.
-    pub fn add(&mut self, counter: Counter, n: u64) {
-        self.counts[counter as usize] += n;
-    }
-
-    /// What has been counted and is not published yet.
-    pub(crate) const fn pending(&self, counter: Counter) -> u64 {
-        self.counts[counter as usize]
-    }
-
-    /// Counts a connection. The first one since the last publishing begins an accept phase: there
-    /// is at most one in a round, and one that takes nobody is none. It also tells how long it
-    /// waited, if it can be asked: it was the first in the queue, so nobody waited longer, and
-    /// asking costs one system call.
-    pub(crate) fn accepted(&mut self, socket: Option<&Socket>) {
-        self.add(Counter::Accepted, 1);
-        if self.counts[Counter::Accepted as usize] > 1 {
-            return;
-        }
-        self.add(Counter::AcceptPhases, 1);
-        if let Some(waited) = socket.and_then(Socket::since_received) {
-            self.add(Counter::QueueSamples, 1);
-            self.add(Counter::QueueDelay, waited.as_nanos() as u64);
-        }
-    }
-
-    /// Adds all to a row and starts anew.
-    pub fn publish(&mut self, counters: &Counters, row: usize) {
-        let row = counters.row(row);
-        for (count, word) in self.counts.iter_mut().zip(row) {
-            if *count > 0 {
-                word.fetch_add(*count, Relaxed);
-                *count = 0;
-            }
-        }
-    }
-}
-
 /// The table of counters as Markdown.
 #[must_use]
 pub fn markdown() -> String {
@@ -393,6 +396,15 @@ pub fn markdown() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_time_lies_in_the_span_that_ends_behind_it() {
+        for span in 0..SPANS - 1 {
+            let end = span_end_ns(span);
+            assert_eq!([end - 1, end, end + 1].map(span_of_ns), [span, span, span + 1], "{end}");
+        }
+        assert_eq!([0, 1, u64::MAX].map(span_of_ns), [0, 0, SPANS - 1]);
+    }
 
     #[test]
     fn switches_are_counted_once_a_second_and_never_twice() {

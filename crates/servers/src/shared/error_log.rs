@@ -14,10 +14,11 @@ use measure::{Duration, Instant};
 use os::Output;
 use site::Hint;
 
-use crate::shared::counters::{Counter, Counters, Tally};
+use crate::shared::counters::{Counter, Counters};
 use crate::shared::hint_quota::HintQuota;
 use crate::shared::orders::Orders;
 use crate::shared::settings::{Level, LogTo};
+use crate::shared::tally::Tally;
 
 /// The log of one process, and after a fork of each.
 pub struct ErrorLog {

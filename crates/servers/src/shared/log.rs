@@ -20,9 +20,10 @@ use os::thread::Queue;
 
 pub(crate) use self::writer::Target;
 use self::writer::{Writes, Written};
-use crate::shared::counters::{Counter, Counters, Tally};
+use crate::shared::counters::{Counter, Counters};
 use crate::shared::error_log::ErrorLog;
 use crate::shared::orders::Orders;
+use crate::shared::tally::Tally;
 
 /// Bytes that may wait for the disk; lines beyond them are dropped.
 const QUEUE_BYTES_MAX: usize = 2 << 20;
@@ -180,7 +181,7 @@ mod tests {
     fn a_line_has_the_date_of_its_second() {
         let writer = Arc::new(Writer { lines: Arc::new(Lines::new()), thread: None });
         let mut log = AccessLog::new(LogFormat::Common, To::Writer(Arc::clone(&writer)));
-        let reply = Reply { status: h1::Status::OK, bytes: 1024 };
+        let reply = Reply { status: h1::Status::OK, bytes: 1024, host: 0, begun: Instant::ORIGIN };
         let mut tally = Tally::default();
         for second in [784_111_777, 784_111_777, 784_111_778] {
             let now = Now { at: Instant::ORIGIN, date: h1::Date::new(second) };

@@ -20,5 +20,6 @@ pub(crate) mod scoreboard;
 pub(crate) mod server;
 pub mod settings;
 pub(crate) mod stops;
+pub mod tally;
 pub(crate) mod trace;
 pub(crate) mod verifiers;

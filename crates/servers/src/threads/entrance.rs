@@ -19,9 +19,10 @@ use crate::connection::gate::{HEAD_MIN, behind_min, stays};
 use crate::connection::intake::Intake;
 use crate::connection::loads::Loads;
 use crate::connection::perform::{Load, Service};
-use crate::shared::counters::{Counter, Tally};
+use crate::shared::counters::Counter;
 use crate::shared::server::{Server, Worker};
 use crate::shared::stops::Stop;
+use crate::shared::tally::Tally;
 
 /// See the head of this file.
 pub(crate) struct Entrance<'h> {

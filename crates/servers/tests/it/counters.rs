@@ -1,6 +1,7 @@
 //! Who counts in which row.
 
-use servers::counters::{Counter, Counters, Tally};
+use servers::counters::{Counter, Counters};
+use servers::tally::Tally;
 
 #[test]
 fn who_does_not_know_his_worker_counts_with_it() {

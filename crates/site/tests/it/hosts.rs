@@ -1,15 +1,46 @@
 //! Which host and which rules a request has, against a model that looks at everything in order.
 
 use crate::counter::{field, host, redirect};
-use h1::Status;
+use h1::{Connection, Date, Limits, Now, Shared, Status, Want};
+use measure::Instant;
+use os::File;
 use proptest::prelude::*;
 use proptest::sample::select;
 use site::rules::{Effect, Host, Rule, Rules};
-use site::{Applied, Settings, Site};
+use site::{Applied, COUNTED_HOSTS_MAX, Settings, Site};
 
 fn site(hosts: Vec<Host>) -> Site {
     let settings = Settings { rules: Rules { hosts }, ..Settings::default() };
     Site::new("/no such root".as_ref(), &settings).unwrap()
+}
+
+/// By their first names, as far as there is room; what has no name of its own is nobody's.
+#[test]
+fn hosts_are_counted_by_their_first_names() {
+    let many: Vec<String> = (0..COUNTED_HOSTS_MAX + 3).map(|n| format!("h{n}.example")).collect();
+    let mut all = vec![host(&["A.example.org", "b.example.org"], Vec::new())];
+    all.extend(many.iter().map(|name| host(&[name], Vec::new())));
+    all.push(host(&["*"], Vec::new()));
+    let site = site(all);
+    let counted = site.counted_hosts();
+    assert_eq!(counted.len(), COUNTED_HOSTS_MAX);
+    assert_eq!(counted[..2], ["a.example.org", "h0.example"]);
+    let rows = [
+        ("a.example.org", 1),
+        ("B.example.org:80", 1),
+        ("h0.example", 2),
+        ("h62.example", COUNTED_HOSTS_MAX as u8),
+        ("h63.example", 0),
+        ("h66.example", 0),
+        ("nobody", 0),
+    ];
+    for (name, expected) in rows {
+        let now = Now { at: Instant::ORIGIN, date: Date::new(0) };
+        let mut connection = Connection::<File>::new(Shared::new(Limits::default()), now.at);
+        connection.received(format!("GET / HTTP/1.1\r\nHost: {name}\r\n\r\n").as_bytes(), &now);
+        let Want::Find(_, head) = connection.want() else { panic!("{name}") };
+        assert_eq!(site.host_number(&head), expected, "{name}");
+    }
 }
 
 /// The first host in written order is meant, whichever kind of name it has.

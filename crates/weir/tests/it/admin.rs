@@ -1,15 +1,16 @@
 //! The admin listener: what it answers, and that it answers whatever the site is doing.
 
 mod health;
+mod metrics;
 mod turning;
 
-use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::Command;
 
 use rustix::process::Signal;
 
+use self::metrics::{metrics, of_all_workers};
 use crate::support::chosen::{on_mechanisms, on_mechanisms_alone};
 use crate::support::combination::Program;
 use crate::support::command::run;
@@ -188,99 +189,6 @@ fn each_accept_phase_has_taken_somebody() {
         assert!(is_own, "{combination}: {phases}");
         server.stop();
     });
-}
-
-/// The sum of what there is of each.
-fn of_all_workers(metrics: &BTreeMap<String, f64>, name: &str) -> f64 {
-    let of_each = format!("{name}{{worker=");
-    metrics.iter().filter(|(name, _)| name.starts_with(&of_each)).map(|(_, value)| value).sum()
-}
-
-#[test]
-fn metrics_are_well_formed_and_move() {
-    let site = Fixture::new();
-    on_mechanisms_alone(Program::Weir, |combination| {
-        let mut server = combination.start(&site.root(), ANYWHERE);
-        let admin = ready(&mut server);
-        let read = || metrics(&ask(admin, "/metrics", "").1);
-        let replies = "weir_replies_total{worker=\"0\"}";
-        let before = read();
-        assert_eq!(before.get(replies), Some(&0.0), "{combination}");
-        let kept = asked(&server);
-        for _ in 0..4 {
-            server.fetch("/digits.txt").expect("served");
-        }
-        let moved = || {
-            let now = read();
-            let value = |name: &str| of_all_workers(&now, name);
-            value("weir_replies_total") == 5.0
-                && value("weir_accepted_total") == 5.0
-                && value("weir_connections") == 1.0
-                && value("weir_bytes_total") > 5.0 * DIGITS.len() as f64
-        };
-        assert!(await_true(PATIENCE, moved), "{combination}: {:?}", read());
-        for (name, value) in read() {
-            let old = before.get(&name).unwrap_or_else(|| panic!("{name} is new"));
-            assert!(!name.contains("_total") || value >= *old, "{name} went back");
-        }
-        drop(kept);
-        server.stop();
-    });
-}
-
-/// They are sampled once a second, while something is served.
-#[test]
-fn context_switches_of_each_worker_are_told() {
-    let site = Fixture::new();
-    on_mechanisms_alone(Program::Weir, |combination| {
-        let mut server = combination.start(&site.root(), ANYWHERE);
-        let admin = ready(&mut server);
-        let name = "weir_voluntary_switches_total";
-        let grows_beyond = |known: f64| {
-            let mut told = known;
-            let grows = await_true(PATIENCE, || {
-                server.fetch("/digits.txt").expect("served");
-                told = of_all_workers(&metrics(&ask(admin, "/metrics", "").1), name);
-                told > known
-            });
-            assert!(grows, "{combination}: stays at {known}");
-            told
-        };
-        let first = grows_beyond(0.0);
-        grows_beyond(first);
-        server.stop();
-    });
-}
-
-/// Reads the text format 0.0.4 strictly: each family is told once, before its samples, which stand
-/// together.
-fn metrics(text: &str) -> BTreeMap<String, f64> {
-    let mut all = BTreeMap::new();
-    let mut told = Vec::new();
-    assert!(text.ends_with('\n'));
-    for line in text.lines() {
-        if let Some(help) = line.strip_prefix("# HELP ") {
-            let (name, words) = help.split_once(' ').expect("a name and words");
-            assert!(!told.contains(&name) && !words.is_empty(), "{line}");
-            told.push(name);
-        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
-            let (name, kind) = kind.split_once(' ').expect("a name and a type");
-            assert_eq!(told.last(), Some(&name), "{line}");
-            assert!(matches!(kind, "counter" | "gauge"), "{line}");
-            assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
-        } else {
-            let (name, value) = line.rsplit_once(' ').expect("a name and a value");
-            let family = name.split('{').next().expect("a family");
-            assert_eq!(told.last(), Some(&family), "{line}");
-            let is_name = |b: u8| b.is_ascii_lowercase() || b == b'_';
-            assert!(family.bytes().all(is_name), "{line}");
-            let labels = &name[family.len()..];
-            assert!(labels.is_empty() || (labels.ends_with("\"}") && labels.contains("=\"")));
-            let value: f64 = value.parse().unwrap_or_else(|_| panic!("{line}"));
-            assert!(all.insert(name.to_owned(), value).is_none(), "{line} twice");
-        }
-    }
-    all
 }
 
 #[test]

@@ -17,13 +17,15 @@ pub(crate) struct Driver {
     pub(crate) connection: Connection<()>,
     pub(crate) now: Now,
     /// What the peer has sent and the connection has not received.
-    stream: Vec<u8>,
+    pub(crate) stream: Vec<u8>,
     /// Lengths of the pieces received and sent, used in turn; whole, if there are none.
     cuts: Vec<usize>,
     turn: usize,
     /// What the peer has got since the last reply was complete.
     sent: Vec<u8>,
     replies: Vec<String>,
+    /// As the connection has told of them.
+    pub(crate) told: Vec<Reply>,
     /// All that it got, interim replies left out.
     pub(crate) output: Vec<u8>,
 }
@@ -43,6 +45,7 @@ impl Driver {
             turn: 0,
             sent: Vec::new(),
             replies: Vec::new(),
+            told: Vec::new(),
             output: Vec::new(),
         }
     }
@@ -124,6 +127,8 @@ impl Driver {
                     Method::Unknown => Found::Status(Status::NOT_IMPLEMENTED),
                     Method::Post | Method::Known => Found::Status(Status::METHOD_NOT_ALLOWED),
                 };
+                let host = head.path().len() as u8;
+                self.connection.count_under(host);
                 self.connection.found(found, &self.now);
             }
             Want::Load(_, miss) => self.connection.loaded(load(&miss), &self.now),
@@ -151,6 +156,7 @@ impl Driver {
             self.replies.push(String::from("100"));
         }
         let Some(reply) = reply else { return };
+        self.told.push(reply);
         assert_eq!(told, bytes.len() as u64, "what remained was sent");
         assert!(!closes || matches!(self.wants(), "Shut" | "Close"), "it did not close");
         let sent = core::mem::take(&mut self.sent);

@@ -3,19 +3,27 @@
 use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use os::{limits, usage};
 
 use super::View;
 use crate::shared::admissions::Admitted;
-use crate::shared::counters::{COUNTERS, Counter, Counters};
+use crate::shared::counters::{CLASSES, COUNTERS, Counter, Counters, SPANS, span_end_ns};
 
 /// Workers that are told of one by one: of a thousand nobody would look at forty lines each, and
 /// every scrape would have them.
 const APART_MAX: usize = 64;
 
+/// Counters that are told of by class and host instead of by worker: see [`replies`].
+const BY_HOST: [Counter; 2] = [Counter::Replies, Counter::Refusals];
+
 /// All metrics.
 pub(super) fn text(view: &View<'_>) -> String {
     let mut text = Text(String::new());
-    for &(counter, name, unit, meaning) in COUNTERS {
+    let by_worker = |of: &&(Counter, &str, &str, &str)| !BY_HOST.contains(&of.0);
+    for &(counter, name, unit, meaning) in COUNTERS.iter().filter(by_worker) {
         let (name, scale) = match unit {
             "ns" => (format!("{}_seconds", name.trim_end_matches("_ns")), Scale::Nanoseconds),
             _ => (String::from(name), Scale::One),
@@ -27,10 +35,77 @@ pub(super) fn text(view: &View<'_>) -> String {
             text.sample(&family, &[("worker", worker)], scale.of(counted));
         }
     }
+    replies(&mut text, view);
     workers(&mut text, view);
+    processes(&mut text);
     generation(&mut text, view);
     queues(&mut text, view);
     text.0
+}
+
+/// What is told of replies, of all workers together.
+fn replies(text: &mut Text, view: &View<'_>) {
+    let counters = &view.server.counters;
+    let hosts = view.server.site.counted_hosts().iter().map(String::as_str).enumerate();
+    let hosts = hosts.map(|(at, name)| (at + 1, name)).chain([(0, "other")]);
+    let family = "weir_replies_total";
+    text.family(family, "counter", "Replies sent whole, by class of status and configured host");
+    for (number, host) in hosts {
+        for class in 0..CLASSES {
+            let labels = [("class", format!("{}xx", class + 2)), ("host", String::from(host))];
+            text.sample(family, &labels, counters.replies(number, class));
+        }
+    }
+    let family = "weir_reply_duration_seconds";
+    let meaning = "Time from the first byte of a request to the last of its reply in the socket";
+    text.family(family, "histogram", meaning);
+    let mut sum = 0;
+    for span in 0..SPANS {
+        sum += counters.took(span);
+        let is_last = span + 1 == SPANS;
+        let end = if is_last { "+Inf".into() } else { Scale::Nanoseconds.of(span_end_ns(span)) };
+        text.sample(&format!("{family}_bucket"), &[("le", end)], sum);
+    }
+    let took = Scale::Nanoseconds.of(counters.took_ns());
+    text.sample(&format!("{family}_sum"), &[], took);
+    text.sample(&format!("{family}_count"), &[], sum);
+}
+
+/// What this program uses, under the names that Prometheus's own clients have for it; nothing
+/// without /proc.
+fn processes(text: &mut Text) {
+    let Ok(usage) = usage::of_family() else { return };
+    // One that ends between two looks at it counts in none of them, and a counter does not go back.
+    static TOLD_MS: AtomicU64 = AtomicU64::new(0);
+    let ms = usage.cpu.as_millis() as u64;
+    let ms = ms.max(TOLD_MS.fetch_max(ms, Relaxed));
+    let cpu = format!("{}.{:03}", ms / 1000, ms % 1000);
+    let max = limits::descriptors() * usage.processes;
+    let families = [
+        ("process_cpu_seconds_total", "counter", "Processor time, of ended processes too", cpu),
+        (
+            "process_resident_memory_bytes",
+            "gauge",
+            "Memory that is there; what processes share counts in each",
+            usage.resident_bytes.to_string(),
+        ),
+        (
+            "process_virtual_memory_bytes",
+            "gauge",
+            "Memory that can be addressed; what processes share counts in each",
+            usage.virtual_bytes.to_string(),
+        ),
+        ("process_open_fds", "gauge", "Open descriptors", usage.descriptors.to_string()),
+        ("process_max_fds", "gauge", "Descriptors that may be open", max.to_string()),
+    ];
+    for (name, kind, help, value) in families {
+        text.family(name, kind, &format!("{help}; of all processes of the server together"));
+        text.sample(name, &[], value);
+    }
+    let Some(begun) = usage::begun() else { return };
+    let name = "process_start_time_seconds";
+    text.family(name, "gauge", "When the supervisor began, since 1970");
+    text.sample(name, &[], format!("{:.2}", begun.as_secs_f64()));
 }
 
 /// By which name workers are told of, and which of them have that name.

@@ -9,10 +9,11 @@ use measure::{Duration, Instant};
 use os::Output;
 use os::output::Appended;
 
-use crate::shared::counters::{Counter, Counters, Tally};
+use crate::shared::counters::{Counter, Counters};
 use crate::shared::error_log::{By, ErrorLog, Seldom};
 use crate::shared::orders::Orders;
 use crate::shared::settings::{Level, LogTo};
+use crate::shared::tally::Tally;
 
 /// How often lost lines are told: a full disk stays full for longer than that.
 const TOLD_EVERY: Duration = Duration::from_secs(60);

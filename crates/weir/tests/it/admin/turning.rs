@@ -9,7 +9,8 @@ use std::os::unix::net::UnixStream;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::admin::{ANYWHERE, CONSENT, SET, ask, metrics, ready, set, start};
+use crate::admin::metrics::metrics;
+use crate::admin::{ANYWHERE, CONSENT, SET, ask, ready, set, start};
 use crate::support::chosen::{on_mechanisms, on_mechanisms_alone};
 use crate::support::combination::Program;
 use crate::support::fixture::{DIGITS, Fixture};
