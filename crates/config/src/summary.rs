@@ -58,7 +58,10 @@ pub fn rule(rule: &Rule) -> String {
             format!("types {}", types.collect::<Vec<_>>().join(", "))
         }
         Effect::Cors { origins } => format!("cors {}", origins.join(", ")),
-        Effect::Auth { realm, users } => format!("auth {realm:?}, {} users", users.len()),
+        Effect::Auth { realm, users } => {
+            let s = if users.len() == 1 { "" } else { "s" };
+            format!("auth {realm:?}, {} user{s}", users.len())
+        }
         Effect::Allow(networks) => format!("allow {}", listed(networks)),
         Effect::Deny(networks) => format!("deny {}", listed(networks)),
     };

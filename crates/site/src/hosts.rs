@@ -10,6 +10,9 @@ const NAME_BYTES_MAX: usize = 253;
 /// Hosts whose replies are counted apart: of more nobody would look at each.
 pub const COUNTED_HOSTS_MAX: usize = 64;
 
+/// All hosts that are not counted apart, and so none that is.
+pub const UNCOUNTED: &str = "other";
+
 /// Which host a request is for: the first in written order that has a name for it.
 pub(crate) struct Hosts {
     exact: Places,
@@ -44,7 +47,7 @@ impl Hosts {
     }
 
     fn count(&mut self, host: &Host) {
-        let first = host.names.first().filter(|name| *name != "*");
+        let first = host.names.first().filter(|name| !["*", UNCOUNTED].contains(&name.as_str()));
         let number = first.map(|name| name.to_ascii_lowercase()).map_or(0, |name| {
             let known = self.counted.iter().position(|counted| *counted == name);
             if known.is_none() && self.counted.len() < COUNTED_HOSTS_MAX {

@@ -58,7 +58,7 @@ pub use asked::Asked;
 pub use deploy::releases;
 pub use guard::{Verification, credentials};
 pub use hints::{HINTS_MAX, Hints, Missing};
-pub use hosts::COUNTED_HOSTS_MAX;
+pub use hosts::{COUNTED_HOSTS_MAX, UNCOUNTED};
 pub use judge::{at as judge_at, rule as judge};
 pub use plan::{Applied, Unreached};
 pub use refused::Hint;

@@ -84,6 +84,8 @@ impl Failing {
 /// What an operator may not know of a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Hint {
+    /// A request is for a host that has no name here. Which one the client has chosen.
+    NoHost,
     /// This directory has no index file, and is not listed.
     NoIndex(PathBuf),
     /// This symbolic link leads out of the root.
@@ -118,6 +120,11 @@ impl Hint {
 impl fmt::Display for Hint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoHost => write!(
+                f,
+                "421 for a host that no `names` have; a [[host]] with names = \"*\" is for all \
+                 others"
+            ),
             Self::NoIndex(directory) => write!(
                 f,
                 "404 for {}: it has no index.html; --listing, or `listing = true` in a rule, lists \

@@ -104,7 +104,7 @@ impl Site {
     }
 
     /// The first names of the hosts that are counted apart, in written order: at most
-    /// [`COUNTED_HOSTS_MAX`], and none that is `*`.
+    /// [`COUNTED_HOSTS_MAX`], and none that is `*` or [`UNCOUNTED`].
     #[must_use]
     pub fn counted_hosts(&self) -> &[String] {
         self.plan.as_ref().map_or(&[], Plan::counted_hosts)

@@ -261,7 +261,7 @@ fn the_example_of_the_documentation_is_good() {
     assert_eq!(effects[3], &Effect::Redirect { to: "/archive".into(), status: Status(301) });
     assert_eq!(effects.last(), Some(&&Effect::Root(folder.path("site"))));
     let shown = summary::summary(&settings);
-    for line in ["helpers 8", "host *.people.example.org", "/gone  answer 410", "1 users"] {
+    for line in ["helpers 8", "host *.people.example.org", "/gone  answer 410", "1 user "] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
     assert!(!shown.contains("$2y$"), "{shown}");

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use h1::{Found, Head, Loaded, Lookup, Miss, Now, Status, Tag, Want};
 use measure::{Duration, Instant};
 use os::File;
-use site::Opening;
+use site::{Hint, Opening};
 
 use super::Dialog;
 use super::disk_waits::DiskWaits;
@@ -139,7 +139,11 @@ impl<'s> Books<'s> {
 
     /// Looks a request up: memory only.
     pub(crate) fn find(&mut self, head: &Head<'_>) -> Found<os::File> {
-        self.server.site.find(head, &self.now)
+        let found = self.server.site.find(head, &self.now);
+        if let Found::Status(Status::MISDIRECTED_REQUEST) = found {
+            self.server.errors.hint(self.worker.number, &Hint::NoHost, self.now.at);
+        }
+        found
     }
 
     /// `host`: as [`site::Site::host_number`] gives it.

@@ -150,7 +150,7 @@ impl ErrorLog {
     /// A worker has answered, perhaps not as the operator wants.
     pub(crate) fn hint(&self, worker: usize, hint: &Hint, now: Instant) {
         let level = match hint {
-            Hint::NoIndex(_) => Level::Info,
+            Hint::NoHost | Hint::NoIndex(_) => Level::Info,
             Hint::LeadsOut(_) | Hint::LeftOut { .. } | Hint::Failed { .. } => Level::Warn,
         };
         if level <= self.level

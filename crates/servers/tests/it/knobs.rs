@@ -51,6 +51,8 @@ fn a_bad_value_is_told_what_would_do() {
     check("pid-file", "stdout", "a file's name, as ./stdout is, or off");
     let error_log = "a file's name, as ./off is, stderr or stdout; --log-level says how much";
     check("error-log", "off", error_log);
+    let format = "json is a format (--log-format json), and a file of that name is ./json";
+    check("access-log", "json", format);
     let networks = "addresses or networks as 10.0.0.0/8, with commas";
     for value in ["10.0.0.0/33", "host", "", "10.0.0.1,", "10.0.0.1,off", "unix:"] {
         check("proxy-protocol", value, networks);

@@ -20,6 +20,7 @@ fn hosts_are_counted_by_their_first_names() {
     let many: Vec<String> = (0..COUNTED_HOSTS_MAX + 3).map(|n| format!("h{n}.example")).collect();
     let mut all = vec![host(&["A.example.org", "b.example.org"], Vec::new())];
     all.extend(many.iter().map(|name| host(&[name], Vec::new())));
+    all.splice(1..1, [host(&["other", "o.example"], Vec::new())]);
     all.push(host(&["*"], Vec::new()));
     let site = site(all);
     let counted = site.counted_hosts();
@@ -32,6 +33,7 @@ fn hosts_are_counted_by_their_first_names() {
         ("h62.example", COUNTED_HOSTS_MAX as u8),
         ("h63.example", 0),
         ("h66.example", 0),
+        ("o.example", 0),
         ("nobody", 0),
     ];
     for (name, expected) in rows {

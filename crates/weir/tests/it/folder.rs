@@ -158,6 +158,28 @@ fn the_operator_hears_why_it_is_404() {
     });
 }
 
+/// Whatever hosts clients ask for.
+#[test]
+fn request_for_a_host_without_a_name_is_told_once() {
+    let share = Share::new();
+    let [config, errors] = ["weir.toml", "error.log"].map(|name| share.0.path().join(name));
+    let host = format!("[[host]]\nnames = \"a.test\"\nroot = {:?}\n", share.root());
+    fs::write(&config, host).expect("written");
+    let mut command = Command::new(Program::Weir.path());
+    command.args(["serve", "--listen", "127.0.0.1:0", "--admin", "off", "--config"]).arg(&config);
+    command.arg("--error-log").arg(&errors);
+    let server = Server::start(command, 0);
+    for (host, expected) in [("a.test", 200), ("b.test", 421), ("c.test", 421), ("b.test", 421)] {
+        let mut wire = server.connect();
+        let request = format!("GET /docs/a.txt HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        wire.send(request.as_bytes()).expect("sent");
+        let (head, _) = wire.reply(false).expect("a reply");
+        assert_eq!(head.status, expected, "{host}");
+    }
+    server.stop();
+    assert_eq!(count(&errors, "421 for a host that no `names` have"), 1);
+}
+
 #[test]
 fn a_link_that_leads_out_is_left_out_of_a_list() {
     let share = Share::new();

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use os::{limits, usage};
+use site::UNCOUNTED;
 
 use super::View;
 use crate::shared::admissions::Admitted;
@@ -47,7 +48,7 @@ pub(super) fn text(view: &View<'_>) -> String {
 fn replies(text: &mut Text, view: &View<'_>) {
     let counters = &view.server.counters;
     let hosts = view.server.site.counted_hosts().iter().map(String::as_str).enumerate();
-    let hosts = hosts.map(|(at, name)| (at + 1, name)).chain([(0, "other")]);
+    let hosts = hosts.map(|(at, name)| (at + 1, name)).chain([(0, UNCOUNTED)]);
     let family = "weir_replies_total";
     text.family(family, "counter", "Replies sent whole, by class of status and configured host");
     for (number, host) in hosts {

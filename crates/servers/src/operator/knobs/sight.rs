@@ -11,7 +11,7 @@ pub(super) const KNOBS: &[Knob] = &[
         reason: "one line per reply, written by a thread of its own; a file is opened again on \
                  SIGUSR1. -: stdout",
         takes: Takes::All,
-        set: |s, v| put(&mut s.access_log, Ok((v != "off").then(|| log_to(v, LogTo::Stdout)))),
+        set: |s, v| put(&mut s.access_log, access_log(v)),
         show: |s| s.access_log.as_ref().map_or_else(|| "off".into(), LogTo::to_string),
     },
     Knob {
@@ -87,6 +87,17 @@ pub(super) const KNOBS: &[Knob] = &[
         },
     },
 ];
+
+/// Other servers name the format where the file stands here.
+fn access_log(text: &str) -> Result<Option<LogTo>, String> {
+    match text {
+        "off" => Ok(None),
+        _ if LogFormat::ALL.iter().any(|format| format.name() == text) => Err(format!(
+            "{text} is a format (--log-format {text}), and a file of that name is ./{text}"
+        )),
+        _ => Ok(Some(log_to(text, LogTo::Stdout))),
+    }
+}
 
 /// It cannot be left out: what goes wrong has to stand somewhere.
 fn error_log(text: &str) -> Result<LogTo, String> {
