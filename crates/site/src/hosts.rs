@@ -7,10 +7,10 @@ use crate::rules::Host;
 /// No name in the DNS is longer (RFC 1035 section 2.3.4); what is can only be meant by `*`.
 const NAME_BYTES_MAX: usize = 253;
 
-/// Hosts whose replies are counted apart: of more nobody would look at each.
+/// Hosts whose replies are counted apart; with more, each scrape of the metrics would be long.
 pub const COUNTED_HOSTS_MAX: usize = 64;
 
-/// All hosts that are not counted apart, and so none that is.
+/// Stands for all hosts that are not counted apart, so a host of this name is one of them.
 pub const UNCOUNTED: &str = "other";
 
 /// Which host a request is for: the first in written order that has a name for it.

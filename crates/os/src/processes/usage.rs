@@ -22,7 +22,7 @@ pub struct Usage {
     pub processes: u64,
 }
 
-/// More are not looked for: a server has as many workers at most.
+/// Bounds the search; a server has fewer processes.
 const PROCESSES_MAX: usize = 4096;
 
 /// Of the calling process and all that descend from it, each as it is when it is looked at.
@@ -37,7 +37,7 @@ pub fn of_family() -> io::Result<Usage> {
         match of(pid) {
             Ok(usage) => sum.add(&usage),
             Err(error) if at == 0 => return Err(error),
-            // It has ended, and its time counts for who waits for it.
+            // It has ended: the times of its parent include its own.
             Err(_) => {}
         }
         family.extend(children(pid).take(PROCESSES_MAX - family.len().min(PROCESSES_MAX)));

@@ -47,10 +47,10 @@ impl Tally {
         self.counts[counter as usize]
     }
 
-    /// Counts a connection. The first one since the last publishing begins an accept phase: there
-    /// is at most one in a round, and one that takes nobody is none. It also tells how long it
-    /// waited, if it can be asked: it was the first in the queue, so nobody waited longer, and
-    /// asking costs one system call.
+    /// Counts a connection. The first one since the last publishing begins an accept phase: a round
+    /// has one at most, and a round that takes no connection has none. Of the first one it also
+    /// counts the wait in the kernel's queue, where that is known: it was the longest. Asking for
+    /// it costs one system call.
     pub(crate) fn accepted(&mut self, socket: Option<&Socket>) {
         self.add(Counter::Accepted, 1);
         if self.counts[Counter::Accepted as usize] > 1 {

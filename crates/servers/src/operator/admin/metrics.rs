@@ -76,7 +76,7 @@ fn replies(text: &mut Text, view: &View<'_>) {
 /// without /proc.
 fn processes(text: &mut Text) {
     let Ok(usage) = usage::of_family() else { return };
-    // One that ends between two looks at it counts in none of them, and a counter does not go back.
+    // A process that ends during the look may be left out, and a counter must not go back.
     static TOLD_MS: AtomicU64 = AtomicU64::new(0);
     let ms = usage.cpu.as_millis() as u64;
     let ms = ms.max(TOLD_MS.fetch_max(ms, Relaxed));

@@ -122,9 +122,9 @@ fn replies_are_told_by_class_and_configured_host() {
         ("b.test:80", "/digits.txt"),
         ("B.TEST", "/missing"),
         ("x.c.test", "/dir"),
-        ("nobody.test", "/digits.txt"),
+        ("unknown.test", "/digits.txt"),
         ("evil\"} 1", "/missing"),
-        ("nobody.test", "/missing"),
+        ("unknown.test", "/missing"),
     ];
     let expected = [
         ("a.test", [2.0, 0.0, 1.0, 0.0]),
@@ -190,7 +190,7 @@ fn times_of_replies_are_told() {
 }
 
 #[test]
-fn what_all_processes_use_is_told() {
+fn process_metrics_are_those_of_all_processes() {
     let site = Fixture::small();
     on_mechanisms_alone(Program::Weir, |combination| {
         let mut server = combination.start(&site.root(), ANYWHERE);

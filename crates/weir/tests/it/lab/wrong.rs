@@ -79,7 +79,7 @@ fn a_server_that_drops_large_files_is_found_out() {
     assert_eq!(found.verdict, gates::Verdict::Fails, "{}", found.words);
     match &point.verdict {
         Verdict::Failed(whys) => assert!(whys.iter().any(|why| why.starts_with(GATE)), "{whys:?}"),
-        // Where others disturbed it, timeouts are nobody's fault.
+        // Other programs disturbed it: its timeouts say nothing of the server.
         Verdict::Invalid(_) => {}
         Verdict::Good => panic!("it passes, though {}", found.words),
     }
@@ -117,7 +117,7 @@ fn a_server_that_ignores_its_knob_is_told() {
 fn a_right_server_is_not() {
     let (lab, _) = measured(&["right"], "webstone");
     for point in lab.results().points {
-        // It may be so slow that nobody is answered.
+        // On a slow machine there may be no reply at all.
         let is_wrong = |said: &String| said.starts_with("correct: of ");
         assert!(!point.verdict.why().iter().any(is_wrong), "{}", point.verdict);
         assert!(point.load.is_some());
